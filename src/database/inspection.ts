@@ -16,7 +16,13 @@ import { Config } from '../config/config.js';
 import { AvailabilityLog } from '../errors/availability-log.js';
 import { ApiException, StoreUnavailableException } from '../errors/error-codes.js';
 import { Logger, Writer } from './engine.js';
-import { StoreProblem, TOO_LONG, toStoreError, toStoreUnavailable } from './store-errors.js';
+import {
+  KeptOutException,
+  StoreProblem,
+  TOO_LONG,
+  toStoreError,
+  toStoreUnavailable,
+} from './store-errors.js';
 
 const INTERVAL_MS = 1_000;
 /** Clients of health checks have short timeouts themselves. */
@@ -84,14 +90,16 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
     return reason;
   }
 
-  /** As {@link recordFailure}; returns the problem that an inspection finds behind any other error. */
+  /** As {@link recordFailure}; but if the error has no reason by itself, it is the problem that an inspection finds. */
   async explainFailure(error: unknown): Promise<unknown> {
-    const reason = this.recordFailure(error);
-    if (reason instanceof ApiException) return reason;
-    // The one in progress may have begun before the failure.
-    await this.current;
-    await this.inspect();
-    return this.problem ?? reason;
+    const reason = toStoreError(error);
+    if (reason instanceof KeptOutException || !(reason instanceof ApiException)) {
+      // The one in progress may have begun before the failure.
+      await this.current;
+      await this.inspect();
+      if (this.problem) return this.problem;
+    }
+    return this.recordFailure(error);
   }
 
   recordCommit(): void {

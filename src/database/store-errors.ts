@@ -58,6 +58,9 @@ export class StoreProblem extends StoreUnavailableException {
   }
 }
 
+/** Plants are neither inserted nor found, though the database reports no error: a problem of the store may be behind it. */
+export class KeptOutException extends StoreUnavailableException {}
+
 /** Codes of a file that is locked, full, read-only, damaged or gone (sqlite.org/rescode.html); extended ones start so. */
 const SQLITE_CODES =
   /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PROTOCOL|NOMEM)/;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, Repository } from 'typeorm';
 import type { DatabaseSystem } from '../config/database-url.js';
 import { Writer } from '../database/engine.js';
-import { StoreUnavailableException } from '../errors/error-codes.js';
+import { KeptOutException } from '../database/store-errors.js';
 import { COLUMNS, Plant } from './plant.entity.js';
 
 const names = COLUMNS.map(({ name }) => name).join(', ');
@@ -99,7 +99,7 @@ export class PlantsRepository extends Repository<Plant> {
     const found = await this.writer.query<{ place: number; same: unknown }>(compare, [rows]);
     const stored = new Set(found.map(({ place }) => plants[place]));
     // The service deletes no plants.
-    if (plants.some((plant) => !stored.has(plant))) throw new StoreUnavailableException(KEPT_OUT);
+    if (plants.some((plant) => !stored.has(plant))) throw new KeptOutException(KEPT_OUT);
     return {
       inserted,
       conflicts: new Set(found.filter(({ same }) => !same).map(({ place }) => plants[place])),

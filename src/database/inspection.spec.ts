@@ -1,0 +1,32 @@
+import { expect, it } from '@jest/globals';
+import type { Config } from '../config/config.js';
+import { StoreUnavailableException } from '../errors/error-codes.js';
+import { StoreInspection } from './inspection.js';
+import { KeptOutException, StoreProblem } from './store-errors.js';
+
+const problem = new StoreProblem('hidden', 'there are two stores', 'rename one');
+
+function inspectionThat(inspect: () => Promise<void>): StoreInspection {
+  const config = { waitTimeoutMs: 1_000 } as Config;
+  return new StoreInspection(config, { inspect, commitNothing: () => Promise.resolve() });
+}
+
+it('the reason of a plant that is kept out is the problem that an inspection finds', async () => {
+  const inspection = inspectionThat(() => Promise.reject(problem));
+  expect(await inspection.explainFailure(new KeptOutException('kept out'))).toBe(problem);
+  // From then on nothing is tried.
+  expect(() => inspection.assertSound()).toThrow(problem);
+});
+
+it('if an inspection finds nothing, a plant that is kept out has its own reason', async () => {
+  const inspection = inspectionThat(() => Promise.resolve());
+  const error = new KeptOutException('kept out');
+  expect(await inspection.explainFailure(error)).toBe(error);
+});
+
+it('a failure that has a reason does not wait for an inspection', async () => {
+  const inspection = inspectionThat(() => Promise.reject(problem));
+  const error = new StoreUnavailableException('the connection broke');
+  expect(await inspection.explainFailure(error)).toBe(error);
+  expect(() => inspection.assertSound()).not.toThrow();
+});
