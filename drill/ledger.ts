@@ -15,6 +15,10 @@ export class Scenario {
   longest = 0;
   gap = 0;
   readonly wrong: string[] = [];
+  /** How long each change of the store was not noticed: milliseconds until the first 503. */
+  readonly unnoticed: number[] = [];
+  /** The plants that were acknowledged meanwhile, and that the change took back. */
+  takenBack = 0;
 
   constructor(readonly name: string) {}
 
@@ -24,10 +28,28 @@ export class Scenario {
   }
 }
 
+/** A plant that was acknowledged, and when first: nanoseconds of CLOCK_MONOTONIC. */
+interface Acknowledged {
+  readonly content: number;
+  readonly at: bigint;
+  readonly scenario: Scenario;
+}
+
+/** An operator's change of the store. Times: nanoseconds of CLOCK_MONOTONIC. */
+interface Change {
+  /** Whether it takes back what is acknowledged before it is noticed. */
+  readonly takesBack: boolean;
+  madeAt?: bigint;
+  /** The first 503 behind it. */
+  refusedAt?: bigint;
+}
+
 /** What the clients of one store were told. */
 export class Ledger {
-  /** Every acknowledged plant's content, and the time of its first 200: nanoseconds of CLOCK_MONOTONIC. */
-  readonly acknowledged = new Map<bigint, { content: number; at: bigint }>();
+  readonly acknowledged = new Map<bigint, Acknowledged>();
+  /** Acknowledged while an operator's change was not noticed that may take them back. */
+  private readonly doubtful = new Map<bigint, Acknowledged>();
+  private change: Change = { takesBack: false };
   readonly history = new History();
   /** By `performance.now()`. */
   private last200 = performance.now();
@@ -42,25 +64,45 @@ export class Ledger {
     this.last200 = performance.now();
   }
 
+  /** An operator begins to change the store. @param takesBack what is acknowledged until the first 503 */
+  beginChange(takesBack: boolean): void {
+    this.change = { takesBack };
+  }
+
+  /** The change is made. */
+  endChange(): void {
+    this.change.madeAt = process.hrtime.bigint();
+  }
+
+  /** Milliseconds from the change to the first 503; undefined until then. */
+  get unnoticed(): number | undefined {
+    const { madeAt = 0n, refusedAt } = this.change;
+    return refusedAt === undefined ? undefined : Number(refusedAt - madeAt) / 1e6;
+  }
+
   /** Sends a plant, and notes the outcome. Returns whether it is final: the id has this content, or another. */
   async send(client: Client, id: bigint, content = 0): Promise<boolean> {
     const { scenario, acknowledged, history } = this;
     const call = process.hrtime.bigint();
     history.ids.add(id);
     const { kind, text, took } = await send(client, plantOf(id, content));
-    history.end(id, content, kind, call);
+    const at = process.hrtime.bigint();
+    const isFinal = kind === 'acknowledged' || kind === 'taken';
+    const isDoubtful = isFinal && this.isDoubtful(call);
+    history.end(id, content, isDoubtful ? 'unknown' : kind, call);
+    if (kind === 'refused' && this.change.madeAt !== undefined) this.change.refusedAt ??= at;
     scenario.counts[kind] += 1;
     scenario.longest = Math.max(scenario.longest, took);
     if (kind === 'wrong') scenario.learn(text);
     if (took > LONGEST_MS) scenario.learn(`a request took ${took} ms`);
     const now = performance.now();
-    const isFinal = kind === 'acknowledged' || kind === 'taken';
     if (isFinal) {
       scenario.gap = Math.max(scenario.gap, now - this.last200);
       this.last200 = now;
     } else this.lastOther = now;
-    const first = { content, at: process.hrtime.bigint() };
-    if (kind === 'acknowledged' && !acknowledged.has(id)) acknowledged.set(id, first);
+    const known = isDoubtful ? this.doubtful : acknowledged;
+    if (kind === 'acknowledged' && !known.has(id))
+      known.set(id, { content, at, scenario: this.scenario });
     return isFinal;
   }
 
@@ -73,10 +115,14 @@ export class Ledger {
   /** Checks that the acknowledged plants are stored, and all stored ones are as sent, though perhaps without a response. */
   async check(store: TemporaryStore): Promise<void> {
     const stored = new Map((await store.plants()).map((plant) => [plant.id, contentOf(plant)]));
-    const lost = [...this.acknowledged].filter(([id, { content }]) => stored.get(id) !== content);
+    const isLost = ([id, { content }]: [bigint, Acknowledged]) => stored.get(id) !== content;
+    for (const [, { scenario }] of [...this.doubtful].filter(isLost)) scenario.takenBack += 1;
+    const lost = [...this.acknowledged].filter(isLost);
     const isSent = (id: bigint) => this.history.ids.has(id) && stored.get(id) !== undefined;
     const others = [...stored.keys()].filter((id) => !isSent(id));
-    if (lost.length > 0) this.scenario.learn(`${lost.length} plants are lost`);
+    const during = [...new Set(lost.map(([, { scenario }]) => scenario.name))].join(', ');
+    if (lost.length > 0)
+      this.scenario.learn(`${lost.length} plants are lost that got 200 during: ${during}`);
     if (others.length > 0) this.scenario.learn(`${others.length} plants that nobody sent`);
   }
 
@@ -86,5 +132,11 @@ export class Ledger {
     const call = process.hrtime.bigint();
     this.history.read(await store.plants(), call);
     this.scenario.learn(await this.history.check());
+  }
+
+  /** Whether the response to a request of a time may be from a store that an operator takes back. */
+  private isDoubtful(call: bigint): boolean {
+    const { takesBack, refusedAt } = this.change;
+    return takesBack && (refusedAt === undefined || call < refusedAt);
   }
 }

@@ -1,5 +1,5 @@
 import { program } from 'commander';
-import { describeRun, number, report, table } from '../bench/markdown.js';
+import { describeRun, medianOf, number, report, table, type Cells } from '../bench/markdown.js';
 import type { Scenario } from './ledger.js';
 import { CLIENTS } from './load.js';
 
@@ -38,5 +38,23 @@ export function finish(
   }));
   const run = describeRun(`${CLIENTS} clients; the service with DATABASE_TIMEOUT 5s`);
   const all = [...wrong, ...scenarios.flatMap((scenario) => scenario.wrong)];
-  report([run, ...more, ...(rows.length > 0 ? [table(rows)] : [])], all);
+  const tables = [rows, reportChanges(scenarios)].filter((each) => each.length > 0).map(table);
+  report([run, ...more, ...tables], all);
+}
+
+/** How long operators' changes of the store were not noticed, by kind and of all. */
+function reportChanges(scenarios: readonly Scenario[]): Cells[] {
+  const changed = scenarios.filter(({ unnoticed }) => unnoticed.length > 0);
+  if (changed.length === 0) return [];
+  const describe = (name: string, kinds: readonly Scenario[]): Cells => {
+    const times = kinds.flatMap(({ unnoticed }) => unnoticed);
+    return {
+      'until the first 503': name,
+      changes: times.length,
+      'p50, s': number(medianOf(times) / 1_000, 2),
+      'longest, s': number(Math.max(...times) / 1_000, 2),
+      'taken back': kinds.reduce((sum, { takenBack }) => sum + takenBack, 0),
+    };
+  };
+  return [...changed.map((each) => describe(each.name, [each])), describe('all', changed)];
 }

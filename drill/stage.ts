@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCli } from '../test/support/cli.js';
 import { Client } from '../test/support/client.js';
+import type { Monitor } from '../test/support/monitor.js';
 import { ServiceProcess, type Exit, type Start } from '../test/support/service-process.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { Ledger, type Scenario } from './ledger.js';
@@ -50,6 +51,11 @@ export class Service {
   /** How the last process ended; undefined while it runs. */
   get exit(): Exit | undefined {
     return this.process?.exit;
+  }
+
+  /** Its management port's, if `MANAGEMENT_PORT` is set. */
+  get monitor(): Monitor | undefined {
+    return this.process?.monitor;
   }
 
   signal(signal: NodeJS.Signals): void {

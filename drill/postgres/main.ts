@@ -8,7 +8,7 @@ import { Scenario } from '../ledger.js';
 import { finish, quick, runParts } from '../report.js';
 import { disturb, Service, Stage } from '../stage.js';
 import { MessageProxy } from './message-proxy.js';
-import { changeTable } from './operators.js';
+import { changeStore } from './operators.js';
 import { Pair, storeOf } from './pair.js';
 import { restoreBackups } from './restores.js';
 
@@ -44,7 +44,7 @@ const scenarios = await runParts({
     }),
   failover: failOver,
   gardens: killBoth,
-  operators: () => changeTable(rounds),
+  operators: () => changeStore(rounds),
   restores: () => restoreBackups(rounds),
   messages: spoilMessages,
 });

@@ -1,17 +1,26 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { runCli } from '../../test/support/cli.js';
 import { PostgresServer } from '../../test/support/postgres-server.js';
 import { PostgresStore } from '../../test/support/postgres-store.js';
-import { Scenario } from '../ledger.js';
-import { Service, Stage } from '../stage.js';
+import { Proxy } from '../../test/support/proxy.js';
+import { makeChanges, type Change } from '../changes.js';
+import type { Scenario } from '../ledger.js';
+import { Service } from '../stage.js';
 import { storeOf } from './pair.js';
 
-/** Milliseconds of a change. */
-const CHANGED_MS = 500;
 /** The service's role: no superuser, from whom row-level security would hide nothing. */
 const ROLE = 'plants';
+const MAKE_ROLE = `CREATE ROLE ${ROLE} LOGIN; GRANT CREATE ON SCHEMA public TO ${ROLE}`;
+/** The key of plants, as the first migration makes it. */
+const KEY = '"PK_7056d6b283b48ee2bb0e53bee60"';
+const TABLES = ['plants', 'tokens', 'backups', 'plant_store_migrations'];
 
-/** What operators do to the table beside load, and what undoes it. */
-const CHANGES: readonly (readonly [name: string, change: string, undo: string])[] = [
+/** What operators do to the table beside load, and what undoes it. Each text is one transaction. */
+const CHANGES: readonly (readonly [
+  name: string,
+  change: string,
+  undo: string,
+  takesBack?: boolean,
+])[] = [
   [
     'row-level security',
     'ALTER TABLE plants ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY',
@@ -45,33 +54,88 @@ const CHANGES: readonly (readonly [name: string, change: string, undo: string])[
     ALTER TABLE plants RENAME TO elsewhere;
     ALTER TABLE copy RENAME TO plants`,
     'DROP TABLE plants; ALTER TABLE elsewhere RENAME TO plants',
+    true,
+  ],
+  [
+    'a second, empty store in a schema that comes first',
+    `CREATE SCHEMA AUTHORIZATION ${ROLE};
+    SET ROLE ${ROLE};
+    ${TABLES.map((name) => `CREATE TABLE ${ROLE}.${name} (LIKE public.${name} INCLUDING ALL)`).join('; ')};
+    INSERT INTO ${ROLE}.plant_store_migrations SELECT * FROM public.plant_store_migrations;
+    RESET ROLE`,
+    `DROP SCHEMA ${ROLE} CASCADE`,
+    true,
+  ],
+  [
+    'a table that inherits, with the same rows',
+    'CREATE TABLE child () INHERITS (plants); INSERT INTO child SELECT * FROM ONLY plants',
+    'DROP TABLE child',
+  ],
+  [
+    'the key is dropped',
+    `ALTER TABLE plants DROP CONSTRAINT ${KEY}`,
+    `ALTER TABLE plants ADD CONSTRAINT ${KEY} PRIMARY KEY (id)`,
+  ],
+  [
+    'another type',
+    'ALTER TABLE plants ALTER name TYPE varchar(20000)',
+    'ALTER TABLE plants ALTER name TYPE text',
   ],
   ['`REVOKE`', `REVOKE INSERT ON plants FROM ${ROLE}`, `GRANT INSERT ON plants TO ${ROLE}`],
 ];
 
-/** Changes the table of plants beside load, and undoes each change. */
-export async function changeTable(times: number): Promise<Scenario[]> {
+/** Changes the store beside load, and undoes each change. */
+export async function changeStore(times: number): Promise<Scenario[]> {
   const server = await PostgresServer.start();
+  const other = await PostgresServer.start();
+  const proxy = await Proxy.start(server.port);
   const operator = storeOf(server);
-  await operator.execute(`CREATE ROLE ${ROLE} LOGIN; GRANT CREATE ON SCHEMA public TO ${ROLE}`);
-  const url = new URL(server.url());
-  url.username = ROLE;
-  const service = await Service.over(new PostgresStore(url.href, 'postgres'));
-  const changes = CHANGES.map(([name, ...sql]) => ({ scenario: new Scenario(name), sql }));
-  const scenarios = changes.map(({ scenario }) => scenario);
-  const stage = await Stage.start(service, scenarios[0] ?? new Scenario(''));
-  for (let i = 0; i < times; i++)
-    for (const { scenario, sql } of changes) await stage.round(scenario, () => strike(...sql));
-  await stage.finish();
+  await operator.execute(MAKE_ROLE);
+  const url = urlOf(proxy);
+  const service = await Service.over(new PostgresStore(url, 'postgres'));
+  await copyTokens(operator, other);
+
+  const bySql = CHANGES.map(([name, change, undo, takesBack = false]): Change => {
+    const make = () => operator.execute(change);
+    return { name, make, undo: () => operator.execute(undo), takesBack };
+  });
+  const fsync: Change = {
+    name: '`fsync = off`',
+    make: () => set('SET fsync = off'),
+    undo: () => set('RESET fsync'),
+  };
+  const moved: Change = {
+    name: 'another server at the address',
+    make: () => proxy.pointAt(other.port),
+    undo: () => proxy.pointAt(server.port),
+  };
+  const scenarios = await makeChanges(service, [...bySql, fsync, moved], times);
+  await proxy.stop();
+  await other.remove();
   await server.remove();
   return scenarios;
 
-  async function strike(change: string, undo: string): Promise<void> {
-    const { counts } = stage.ledger.scenario;
-    const { refused } = counts;
-    await operator.execute(change);
-    await stage.until('plants are refused', () => counts.refused > refused);
-    await sleep(CHANGED_MS);
-    await operator.execute(undo);
+  async function set(setting: string): Promise<void> {
+    await operator.execute(`ALTER SYSTEM ${setting}`);
+    await operator.reload();
   }
+}
+
+/** Makes a store on another server with the tokens of the first, so that it would take plants. */
+async function copyTokens(from: PostgresStore, server: PostgresServer): Promise<void> {
+  const to = storeOf(server);
+  await to.execute(MAKE_ROLE);
+  const { code, stderr } = await runCli(['migrate'], {
+    cwd: to.folder,
+    env: { DATABASE_URL: urlOf(server) },
+  });
+  if (code !== 0) throw new Error(stderr);
+  const sql = 'SELECT json_agg(tokens)::text AS tokens FROM tokens';
+  const [row] = await from.rows<{ tokens: string }>(sql);
+  await to.execute(`INSERT INTO tokens OVERRIDING SYSTEM VALUE
+    SELECT * FROM json_populate_recordset(NULL::tokens, '${row?.tokens}')`);
+}
+
+function urlOf({ port }: { readonly port: number }): string {
+  return `postgres://${ROLE}@127.0.0.1:${port}/postgres`;
 }

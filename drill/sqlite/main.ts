@@ -12,10 +12,10 @@ import { disturb, type Stage } from '../stage.js';
 import { setClock } from './clock.js';
 import { failDisk, FAULTS } from './io-errors.js';
 import { cutPower } from './power-cuts.js';
-import { mountFile, overwriteFile, replaceFile } from './replacements.js';
+import { changeStore } from './operators.js';
 import { faultIn } from './replay.js';
 
-// `npm run drill:sqlite`: power cuts, I/O errors, a full disk, kills, and a frozen service.
+// `npm run drill:sqlite`: power cuts, I/O errors, a full disk, kills, a frozen service, and operators.
 
 /** Bytes of the small disk, more than the longest log and a few rounds' plants, and the most left free in it. */
 const [DISK_SIZE, MAX_FREE] = [160 * 2 ** 20, 2 ** 21];
@@ -55,9 +55,7 @@ const scenarios = await runParts({
     strikeGardens('`kill -9` of the service', gardenKills, new SqliteStore(), ({ service }) =>
       service.restart(),
     ),
-  replaced: () => replaceFile(times),
-  overwritten: () => overwriteFile(times),
-  mounted: () => mountFile(times),
+  operators: () => changeStore(times),
   clock: () => setClock(times),
   revoked: () => revokeTokens(quick ? 1 : 5, new SqliteStore()),
 });
