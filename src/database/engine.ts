@@ -104,6 +104,9 @@ export abstract class Writer {
   /** Inspects the store, as it is now, for the service. @throws StoreProblem; the database's error */
   abstract inspect(): Promise<void>;
 
+  /** @throws StoreProblem if rows of tokens may be hidden, so that one that is not found may be there */
+  async assertVisible(): Promise<void> {}
+
   /** Commits as an insert does, but no row. @throws the database's error */
   abstract commitNothing(): Promise<void>;
 

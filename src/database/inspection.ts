@@ -17,6 +17,7 @@ import { AvailabilityLog } from '../errors/availability-log.js';
 import { ApiException, StoreUnavailableException } from '../errors/error-codes.js';
 import { Logger, Writer } from './engine.js';
 import {
+  isUnavailableAtStart,
   KeptOutException,
   StoreProblem,
   TOO_LONG,
@@ -27,6 +28,8 @@ import {
 const INTERVAL_MS = 1_000;
 /** Clients of health checks have short timeouts themselves. */
 const MAX_CHECK_MS = 2_000;
+/** How long creates may commit without an inspection before the log warns of it. */
+const MAX_UNINSPECTED_MS = 10_000;
 /** The longest time without a failed request that ends an outage in the log. */
 const MAX_STEADY_MS = 5_000;
 
@@ -34,6 +37,7 @@ const MAX_STEADY_MS = 5_000;
 @Injectable()
 export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
   private readonly availability = new AvailabilityLog(new Logger('Store'), 'the store');
+  private readonly late = new AvailabilityLog(new Logger('Store'), 'the inspection of the store');
   private readonly timeoutMs: number;
   private timer: NodeJS.Timeout | undefined;
   private current: Promise<void> | undefined;
@@ -44,6 +48,7 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
   private committedAt = -Infinity;
   private triedAt = -Infinity;
   private failedAt = -Infinity;
+  private inspectedAt = performance.now();
 
   constructor(
     { waitTimeoutMs }: Config,
@@ -67,11 +72,13 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
    */
   async awaitInTime<Value>(begin: () => Promise<Value>): Promise<Value> {
     this.assertSound();
-    try {
-      return await withTimeout(begin(), this.timeoutMs);
-    } catch (error) {
+    const explain = async (error: unknown) => {
       throw await this.explainFailure(error);
-    }
+    };
+    // With a reason that it took too long, an inspection would find no other.
+    return withTimeout(begin().catch(explain), this.timeoutMs).catch((error: unknown) => {
+      throw this.recordFailure(error);
+    });
   }
 
   /** @throws StoreUnavailableException while the latest inspection has found a problem */
@@ -134,7 +141,10 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
       await withTimeout(work, this.timeoutMs);
       this.report(undefined);
     } catch (error) {
-      if (!(error instanceof StoreProblem) && this.committedAt >= began) return;
+      if (isUnavailableAtStart(error) && this.committedAt >= began) {
+        this.reportLate(error);
+        return;
+      }
       // Any error is one: a store whose rights were revoked takes no plant either.
       const problem = toStoreUnavailable(toStoreError(error));
       this.report(problem);
@@ -147,18 +157,26 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
   private async inspectAndCommit(began: number): Promise<void> {
     await this.writer.inspect();
     if (!this.mustCommit) return;
-    this.triedAt = performance.now();
     if (this.committedAt < began - INTERVAL_MS) await this.writer.commitNothing();
+    this.triedAt = performance.now();
     this.mustCommit = false;
   }
 
+  /** Creates commit, so the store is there: but what an inspection would find is not known. */
+  private reportLate(error: unknown): void {
+    if (performance.now() - this.inspectedAt > MAX_UNINSPECTED_MS) this.late.markUnavailable(error);
+  }
+
   private report(problem: StoreUnavailableException | undefined): void {
+    const isNews = problem instanceof StoreProblem && problem.reason !== this.problem?.reason;
     this.problem = problem;
+    this.inspectedAt = performance.now();
+    this.late.markAvailable();
     if (problem) {
       // A commit may have been what failed.
       this.mustCommit = true;
       this.triedAt = performance.now();
-      this.availability.markUnavailable(problem);
+      this.availability.markUnavailable(problem, isNews);
     } else if (performance.now() - this.failedAt >= Math.min(this.timeoutMs, MAX_STEADY_MS))
       this.availability.markAvailable();
   }

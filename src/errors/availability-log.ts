@@ -16,9 +16,10 @@ export class AvailabilityLog {
     private readonly what: string,
   ) {}
 
-  markUnavailable(error: unknown): void {
+  /** @param isNews whether to log it though another reason was logged in this minute */
+  markUnavailable(error: unknown, isNews = false): void {
     const now = performance.now();
-    if (now - this.loggedAt < REPEAT_INTERVAL_MS) return;
+    if (!isNews && now - this.loggedAt < REPEAT_INTERVAL_MS) return;
     this.unavailableSince ??= now;
     this.loggedAt = now;
     this.logger.error(`${this.what} is unavailable: ${describeError(error)}`);

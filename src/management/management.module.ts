@@ -39,7 +39,7 @@ class ManagementController {
 }
 
 @Module({
-  // Without its logger: health.ts and shutdown.ts log once what each probe would repeat.
+  // Terminus would log at each request what inspection.ts and shutdown.ts log once.
   imports: [TerminusModule.forRoot({ logger: false })],
   controllers: [ManagementController],
   providers: [

@@ -133,8 +133,8 @@ export class GroupCommit implements OnApplicationShutdown {
     return this.queue.splice(0, size);
   }
 
-  /** Commits a group. If that fails, commits its halves, so that a bad plant fails alone. */
-  private async commitGroup(group: QueuedPlant[]): Promise<void> {
+  /** Commits a group. If that fails, and no inspection says why, commits its halves, so that a bad plant fails alone. */
+  private async commitGroup(group: QueuedPlant[], isHalf = false): Promise<void> {
     if (group.length === 0) return;
     const plants = group.map(({ plant }) => plant);
     const insert = () => this.plants.insertOrCompare(plants);
@@ -148,14 +148,19 @@ export class GroupCommit implements OnApplicationShutdown {
         if (conflicts.has(plant)) stored.reject(new ApiException(ERRORS.ID_TAKEN));
         else stored.resolve();
     } catch (cause) {
-      const error = await this.inspection.explainFailure(cause);
+      const error = isHalf
+        ? this.inspection.recordFailure(cause)
+        : await this.inspection.explainFailure(cause);
       if (group.length === 1 || error instanceof StoreUnavailableException) {
         for (const { stored } of group) stored.reject(error);
         return;
       }
       const half = Math.ceil(group.length / 2);
       for (const part of [group.slice(0, half), group.slice(half)])
-        await this.commitGroup(part.filter(({ isOver }) => !isOver));
+        await this.commitGroup(
+          part.filter(({ isOver }) => !isOver),
+          true,
+        );
     }
   }
 }

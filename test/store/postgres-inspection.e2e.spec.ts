@@ -1,5 +1,6 @@
 /** @engine postgres */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findProblems, SERVER } from '../../src/database/postgres/inspection.js';
 import { runHere } from '../support/cli.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
@@ -141,9 +142,38 @@ const STATES: readonly [
   ],
   [
     'a missing migration',
-    "UPDATE plant_store_migrations SET name = 'X' || name WHERE name LIKE 'CreateBackups%'",
-    'the migration CreateBackups1795600000000 is missing',
-    "UPDATE plant_store_migrations SET name = 'CreateBackups1795600000000' WHERE name LIKE 'XCreateBackups%'",
+    "DELETE FROM plant_store_migrations WHERE name LIKE 'CreateBackups%'",
+    'the migration CreateBackups1795600000000 is missing: its tables are there: put its row back by `INSERT INTO ',
+  ],
+  [
+    'an identity that is always generated',
+    'ALTER TABLE plants ALTER id ADD GENERATED ALWAYS AS IDENTITY',
+    'the column id of plants is GENERATED ALWAYS AS IDENTITY: run `ALTER TABLE plants ALTER id DROP IDENTITY`',
+  ],
+  [
+    'a generated column',
+    'ALTER TABLE plants RENAME tag TO label; ALTER TABLE plants ADD tag text GENERATED ALWAYS AS (label) STORED',
+    'the column tag of plants is generated: run `ALTER TABLE plants ALTER tag DROP EXPRESSION`',
+    undefined,
+    'UPDATE plants SET tag = NULL; ALTER TABLE plants DROP label',
+  ],
+  [
+    'a type that no cast leads back from',
+    "ALTER TABLE plants ALTER name TYPE bytea USING convert_to(name, 'UTF8')",
+    'the column name of plants is of type bytea, not text, so that a value could be changed or refused: put a column of that type',
+    "ALTER TABLE plants ALTER name TYPE text USING convert_from(name, 'UTF8')",
+  ],
+  [
+    'a key of tokens without its sequence',
+    'ALTER TABLE tokens ALTER id DROP DEFAULT',
+    'the column id of tokens has no default, which is to number the rows: put its default and its sequence back',
+    "ALTER TABLE tokens ALTER id SET DEFAULT nextval('tokens_id_seq')",
+  ],
+  [
+    'a renamed key of tokens',
+    'ALTER TABLE tokens RENAME id TO number',
+    'the column id of tokens is missing: put it back',
+    'ALTER TABLE tokens RENAME number TO id',
   ],
   [
     'a sequence behind its rows',
@@ -154,7 +184,8 @@ const STATES: readonly [
     'hidden rows',
     'ALTER TABLE backups ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY',
     'row-level security may hide rows of backups from the role plants: as a superuser run `ALTER ROLE plants BYPASSRLS`',
-    'ALTER TABLE backups DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY',
+    undefined,
+    'ALTER ROLE plants NOBYPASSRLS; ALTER TABLE backups DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY',
   ],
   [
     'a lacking right',
@@ -164,7 +195,7 @@ const STATES: readonly [
   [
     'another table in the place of plants',
     'ALTER TABLE plants RENAME TO former; CREATE TABLE plants (LIKE former INCLUDING ALL); ALTER TABLE plants OWNER TO plants',
-    'the table plants was replaced while the service runs: put the former one back, or restart the service',
+    'the table plants was replaced, or taken away, while the service runs: put the former one back, or restart the service',
     'DROP TABLE plants; ALTER TABLE former RENAME TO plants',
   ],
   [
@@ -189,6 +220,13 @@ const STATES: readonly [
     'there are stores in the schemas app and public: compare the rows of their tables plants',
     undefined,
     'DROP SCHEMA app CASCADE',
+  ],
+  [
+    'plants away, and a copy of the store in another schema',
+    `CREATE SCHEMA app; GRANT USAGE ON SCHEMA app TO plants; CREATE TABLE app.plants (LIKE plants);
+     CREATE TABLE app.plant_store_migrations (LIKE plant_store_migrations); ALTER TABLE plants RENAME TO former`,
+    'the table plants is missing: put it back',
+    'ALTER TABLE former RENAME TO plants; DROP SCHEMA app CASCADE',
   ],
 ];
 
@@ -218,15 +256,21 @@ it('what a store may have beside its own is no problem', async () => {
     ALTER TABLE plants ADD CHECK (id <> -13), ALTER tag TYPE text COLLATE "C";
     CREATE INDEX ON plants (name); CREATE UNIQUE INDEX ON plants (id, name);
     CREATE SCHEMA elsewhere; GRANT USAGE ON SCHEMA elsewhere TO plants; CREATE TABLE elsewhere.plants (LIKE plants);
-    CREATE TABLE elsewhere.tokens (id uuid); CREATE VIEW seen AS SELECT * FROM plants`);
+    CREATE TABLE elsewhere.tokens (id uuid); CREATE VIEW seen AS SELECT * FROM plants;
+    ALTER SEQUENCE tokens_id_seq RESTART WITH 1000; ALTER ROLE plants SET quote_all_identifiers = on`);
   await store.execute('VACUUM FULL plants');
+  await store.execute(`REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC;
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'plants'`);
   const client = service.client();
+  // Its sessions were ended.
+  while ((await client.create({ id: next++, name: 'oak' })).status !== 200);
   const until = performance.now() + 2_500;
   while (performance.now() < until) {
     expect(await service.monitor.ready()).toMatchObject({ status: 200 });
     expect((await client.create({ id: next++, name: 'oak' })).status).toBe(200);
   }
   await store.execute(`
+    GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC; ALTER ROLE plants RESET quote_all_identifiers;
     DROP VIEW seen; DROP SCHEMA elsewhere CASCADE;
     ALTER TABLE plants DROP soil, DROP height, DROP grown`);
 });
@@ -250,6 +294,39 @@ it('a start is refused for what it finds, in the same words, and makes no second
   await store.execute('DROP SCHEMA plants');
 });
 
+it('a schema that the role may not use, but search_path names, has a store: none is made', async () => {
+  const own = await PostgresStore.create(server.url());
+  await own.execute(`
+    CREATE SCHEMA app; GRANT ALL ON SCHEMA app, public TO plants;
+    DO $$ BEGIN EXECUTE format('ALTER ROLE plants IN DATABASE %I SET search_path = app, public', current_database()); END $$`);
+  const url = own.url.replace('postgres@', 'plants@');
+  const run = (line: string) =>
+    runHere(line.split(' '), { cwd: own.folder, env: { DATABASE_URL: url } });
+  expect((await run('migrate')).code).toBe(0);
+  await own.execute('REVOKE ALL ON SCHEMA app FROM plants');
+  const failed = {
+    code: 1,
+    stderr: expect.stringContaining(
+      'the role plants may not use the schema app, which has a store: run `GRANT USAGE ON SCHEMA app TO plants`',
+    ),
+  };
+  for (const line of ['migrate', 'token list', 'check'])
+    expect(await run(line)).toMatchObject(failed);
+  expect(await runMain(own, { DATABASE_URL: url })).toMatchObject(failed);
+  expect(await own.rows("SELECT FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
+  await own.remove();
+});
+
+it('the inspection is no statement that PostgreSQL would compile', async () => {
+  const sql = findProblems(SERVER, { tables: 4, columns: 7 })
+    .replaceAll('$1', "'[]'")
+    .replaceAll(/\$[234]/g, 'true');
+  const [plan] = await store.rows<Record<string, string>>(`EXPLAIN ${sql}`);
+  const cost = Number(/\.\.([\d.]+) /.exec(plan?.['QUERY PLAN'] ?? '')?.[1]);
+  // jit_above_cost is 100,000.
+  expect(cost).toBeLessThan(10_000);
+});
+
 describe('a partitioned table of plants', () => {
   it('may have ordinary, permanent partitions alone', async () => {
     const own = await PostgresStore.create(server.url());
@@ -269,6 +346,16 @@ describe('a partitioned table of plants', () => {
     );
     expect(await started.client().create({ id: -1n, name: 'oak' })).toMatchObject(UNAVAILABLE);
     await own.execute(readRemedy(String(details.store?.message)));
+    await started.monitor.until(200);
+    // No lock on a partition keeps an inspection waiting.
+    await own.execute('BEGIN; LOCK TABLE rest IN ACCESS EXCLUSIVE MODE');
+    expect((await started.client().create({ id: 2n, name: 'oak' })).status).toBe(200);
+    await own.execute('COMMIT; ALTER TABLE plants DETACH PARTITION half');
+    const { details: away } = await started.monitor.until(503, 'store');
+    expect(away.store?.message).toContain(
+      'the table half was replaced, or taken away, while the service runs',
+    );
+    await own.execute('ALTER TABLE plants ATTACH PARTITION half FOR VALUES FROM (0) TO (MAXVALUE)');
     await started.monitor.until(200);
     expect((await started.client().create({ id: -1n, name: 'oak' })).status).toBe(200);
     await started.remove();

@@ -41,7 +41,7 @@ export class TokenVerifier {
     // Evicting the entry must not cancel a lookup that requests wait for.
     ignoreFetchAbort: true,
   });
-  /** Of the next query. */
+  /** The hashes that the next query looks up. */
   private hashes: string[] = [];
   private next: Promise<ReadonlyMap<string, KnownToken>> | undefined;
   private latest: Promise<unknown> = Promise.resolve();
@@ -74,7 +74,10 @@ export class TokenVerifier {
   }
 
   private accept(known: KnownToken | undefined): Principal {
-    if (!known) throw new InvalidTokenException('unknown: not in the database');
+    if (!known) {
+      this.inspection.assertSound();
+      throw new InvalidTokenException('unknown: not in the database');
+    }
     const { token, queried } = known;
     const principal = { id: `token:${token.id}`, name: token.name };
     // The token may have been revoked since a slow query.
@@ -99,7 +102,7 @@ export class TokenVerifier {
     const known = new Map<string, KnownToken>();
     const found = await this.tokens.findBy({ hash: In(hashes) });
     // In a store that has a problem, a token may be there that is not found.
-    if (found.length < hashes.length) await this.writer.inspect();
+    if (found.length < hashes.length) await this.writer.assertVisible();
     for (const token of found) known.set(token.hash, { token, queried });
     return known;
   }

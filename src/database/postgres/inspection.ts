@@ -15,12 +15,8 @@
  * ahead of their columns. Triggers, rules and further constraints are the operator's; LIST_MEDDLERS lists what may change or
  * drop a plant.
  */
-import { MIGRATIONS_TABLE } from '../tables.js';
+import { readCatalog, type Size } from './catalog.js';
 import { listWeaknesses, SESSION, SETTINGS, UNSET } from './settings.js';
-
-/** The columns of plants of every version, by which a store is told from another program's tables. */
-const COLUMNS_OF_PLANTS = ['id', 'name', 'tag', 'created_by', 'created_at'];
-const names = COLUMNS_OF_PLANTS.map((name) => `'${name}'`).join();
 
 /** The remedy for a search_path that leads to no store, or not to that which is there. */
 const CHOOSE_SCHEMA = `
@@ -35,51 +31,8 @@ const CHOOSE_SCHEMA = `
  * `tables`. Parameters: the tables with the rights that are needed, as JSON; whether a store is expected; whether the role is
  * to write; whether the store is being opened. @param server SQL of the server's identity
  */
-export const findProblems = (server: string): string => `
-WITH wanted AS (
-  SELECT * FROM jsonb_to_recordset($1::jsonb)
-    AS wanted (name text, key text, "isGenerated" boolean, columns jsonb, rights text[])
-),
-stores AS (
-  SELECT nspname AS name FROM pg_class AS plants JOIN pg_namespace ON pg_namespace.oid = relnamespace
-  WHERE relname = 'plants' AND has_schema_privilege(pg_namespace.oid, 'USAGE')
-    AND ${COLUMNS_OF_PLANTS.length} = (
-      SELECT count(*) FROM pg_attribute
-      WHERE attrelid = plants.oid AND attname IN (${names}) AND NOT attisdropped)
-    AND EXISTS (
-      SELECT FROM pg_class AS list WHERE list.relnamespace = plants.relnamespace
-        AND list.relname IN ('${MIGRATIONS_TABLE}', 'migrations'))
-),
--- A schema without a store is not judged: its tables are another program's.
-place AS (
-  SELECT current_schema() AS first, (SELECT min(name) FROM stores) AS other,
-    current_schema() IN (SELECT name FROM stores) AS has_store
-),
-found AS (
-  SELECT wanted.*, oid, relkind, quote_ident(name) AS ident
-  FROM place JOIN wanted ON has_store OR $2
-  LEFT JOIN pg_class ON relname = name AND relnamespace = to_regnamespace(quote_ident(first))
-),
-parts AS (
-  SELECT found.ident AS whole, part.oid, part.oid::regclass::text AS ident, part.relkind, part.relpersistence
-  FROM found JOIN pg_class AS part ON part.oid = found.oid
-    OR found.relkind = 'p' AND part.oid IN (SELECT relid FROM pg_partition_tree(found.oid))
-),
-named AS (
-  SELECT found.ident, found.oid, found.rights, named.*
-  FROM found, jsonb_to_recordset(columns) AS named (name text, type text, "isNullable" boolean)
-  WHERE found.oid IS NOT NULL
-),
-cols AS (
-  SELECT coalesce(found.ident, named.ident) AS ident, found.rights, coalesce(attname, named.name) AS name, named.type, "isNullable",
-    format_type(atttypid, atttypmod) AS has_type, attnum, attrelid,
-    attnotnull OR coalesce((SELECT typnotnull FROM pg_type WHERE oid = atttypid), false) AS is_required,
-    attgenerated <> '' AS is_generated, atthasdef OR attidentity <> '' AS has_value
-  FROM found
-  -- OFFSET keeps the planner from reading the columns of all tables.
-  CROSS JOIN LATERAL (SELECT * FROM pg_attribute WHERE attrelid = found.oid AND attnum > 0 AND NOT attisdropped OFFSET 0) AS held
-  FULL JOIN named ON named.oid = attrelid AND named.name = attname
-),
+export const findProblems = (server: string, size: Size): string => `
+${readCatalog(size)}
 problems (rank, effect, what, remedy) AS (
   ${listWeaknesses([...SETTINGS, ...SESSION])}
   UNION ALL ${listWeaknesses(UNSET, '$4')}
@@ -91,13 +44,15 @@ problems (rank, effect, what, remedy) AS (
   SELECT 0, 'hidden', format('the role %I may use no schema of its search_path, %s', current_user, current_setting('search_path')),
     coalesce((
       SELECT format('run \`GRANT USAGE ON SCHEMA %I TO %I\`', nspname, current_user)
-      FROM regexp_matches(current_setting('search_path'), '"([^"]+)"|([^\\s",]+)', 'g') AS item
-        JOIN pg_namespace ON nspname = coalesce(item[1], item[2])
-      LIMIT 1), ${CHOOSE_SCHEMA})
+      FROM path JOIN pg_namespace ON nspname = path.name ORDER BY nspname <> coalesce(forbidden, '') LIMIT 1), ${CHOOSE_SCHEMA})
   FROM place WHERE first IS NULL
   UNION ALL
+  SELECT 0, 'hidden', format('the role %I may not use the schema %I, which has a store', current_user, forbidden),
+    format('run \`GRANT USAGE ON SCHEMA %I TO %I\`, or take the schema out of search_path', forbidden, current_user)
+  FROM place WHERE first IS NOT NULL AND forbidden IS NOT NULL
+  UNION ALL
   SELECT 0, 'hidden', format('the store is in the schema %I, and the first schema of search_path is %I', other, first), ${CHOOSE_SCHEMA}
-  FROM place WHERE other IS NOT NULL AND NOT has_store
+  FROM place WHERE other IS NOT NULL AND forbidden IS NULL AND NOT has_store
   UNION ALL
   SELECT 0, 'hidden',
     format('there are stores in the schemas %s', (SELECT string_agg(quote_ident(name), ' and ' ORDER BY name) FROM stores)),
@@ -139,14 +94,25 @@ problems (rank, effect, what, remedy) AS (
   FROM cols WHERE attnum IS NULL
   UNION ALL
   SELECT 4, 'unsafe', format('the column %I of %s is of type %s, not %s, so that a value could be changed or refused', name, ident, has_type, type),
-    format('run \`ALTER TABLE %s ALTER %I TYPE %s\`', ident, name, type)
+    CASE (SELECT typcategory FROM pg_type WHERE oid = atttypid) WHEN (SELECT typcategory FROM pg_type WHERE oid = to_regtype(type))
+      THEN format('run \`ALTER TABLE %s ALTER %I TYPE %s\`', ident, name, type)
+      ELSE 'put a column of that type with the former values in its place' END
   FROM cols WHERE has_type <> type
   UNION ALL
-  SELECT 4, 'unsafe', format('the column %I of %s is generated', name, ident), format('run \`ALTER TABLE %s ALTER %I DROP EXPRESSION\`', ident, name)
+  SELECT 4, 'unsafe', format('the column %I of %s is generated', name, ident),
+    CASE attgenerated WHEN 's' THEN format('run \`ALTER TABLE %s ALTER %I DROP EXPRESSION\`', ident, name)
+      ELSE 'put an ordinary column in its place' END
   FROM cols WHERE type IS NOT NULL AND is_generated
   UNION ALL
+  SELECT 4, 'unsafe', format('the column %I of %s has no default, which is to number the rows', name, ident), 'put its default and its sequence back'
+  FROM cols WHERE is_numbered AND NOT has_value
+  UNION ALL
+  SELECT 4, 'unsafe', format('the column %I of %s is GENERATED ALWAYS AS IDENTITY', name, ident), format('run \`ALTER TABLE %s ALTER %I DROP IDENTITY\`', ident, name)
+  FROM cols WHERE type IS NOT NULL AND is_always_generated AND NOT is_numbered
+  UNION ALL
   SELECT 4, 'unsafe', format('the column %I of %s must have a value, which this version does not write', name, ident),
-    format('run \`ALTER TABLE %s ALTER %I DROP NOT NULL\`', ident, name)
+    CASE WHEN attnotnull THEN format('run \`ALTER TABLE %s ALTER %I DROP NOT NULL\`', ident, name)
+      ELSE 'give it a default, or a type that may be null' END
   FROM cols WHERE is_required AND NOT is_generated AND CASE WHEN type IS NULL THEN NOT has_value ELSE "isNullable" END
   UNION ALL
   SELECT 6, 'unsafe', format('no valid unique index of %s has its key, %I, alone, so that an id could be stored twice', ident, key),
@@ -167,24 +133,23 @@ problems (rank, effect, what, remedy) AS (
   GROUP BY ident, privilege HAVING NOT bool_and(has_column_privilege(attrelid, attnum, privilege))
 )
 SELECT (SELECT json_agg(problems ORDER BY rank) FROM problems) AS problems,
-  (SELECT json_agg(json_build_object('name', name, 'key', key)) FROM found
-    WHERE "isGenerated" AND has_table_privilege(oid, 'SELECT')
-      AND has_sequence_privilege(pg_get_serial_sequence(ident, key), 'SELECT, USAGE')) AS numbered,
+  (SELECT json_agg(sequences) FROM sequences WHERE has_sequence_privilege(sequence, 'SELECT')) AS sequences,
   to_regproc('run_command_on_workers') IS NOT NULL AS has_workers, ${server} AS server,
   (SELECT oid FROM pg_database WHERE datname = current_database())::text AS database,
-  (SELECT json_object_agg(ident, oid::text) FROM found WHERE oid IS NOT NULL) AS tables`;
+  (SELECT json_object_agg(translate(ident, '"', ''), oid::text) FROM parts) AS tables`;
 
 /** SQL of what identifies a server, for a role that may read it; a promoted standby has the same. */
 export const SERVER = '(SELECT system_identifier::text FROM pg_control_system())';
 export const MAY_READ_SERVER = `SELECT has_function_privilege('pg_control_system()', 'EXECUTE') AS may`;
 
-/** Selects the table if the sequence of its generated key is behind it. */
-export function selectSequence(table: string, key: string): string {
-  const sequence = `pg_get_serial_sequence('"${table}"', '${key}')`;
+/** A generated key, and its sequence, as quoted names. */
+export type Sequence = Readonly<{ table: string; key: string; sequence: string }>;
+
+/** Selects a sequence whose next value is no further than its column. */
+export function selectBehind({ table, key, sequence }: Sequence): string {
   return `
-    SELECT '${table}' AS "table", '${key}' AS key FROM pg_sequences
-    WHERE format('%I.%I', schemaname, sequencename) = ${sequence}
-      AND coalesce(last_value, 0) < (SELECT max("${key}") FROM "${table}")`;
+    SELECT '${sequence}' AS sequence FROM ${sequence}
+    WHERE CASE WHEN is_called THEN last_value + 1 ELSE last_value END <= (SELECT max(${key}) FROM ${table})`;
 }
 
 /** Triggers on the row before it is written, and rules, of `plants` or a partition of it. */

@@ -1,14 +1,19 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { COMMAND } from '../../config/config.js';
 import { AvailabilityLog } from '../../errors/availability-log.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
-import { describeError } from '../../errors/operator-message.js';
+import { describeError, readCode } from '../../errors/operator-message.js';
 import { Logger, type Access } from '../engine.js';
 import { MIGRATIONS } from '../schema.js';
 import { StoreProblem, type ProblemEffect } from '../store-errors.js';
 import { describeTables, type TableShape, MIGRATIONS_TABLE } from '../tables.js';
 import { OUT_OF_ORDER } from './client.js';
-import { findProblems, MAY_READ_SERVER, selectSequence, SERVER } from './inspection.js';
+import {
+  findProblems,
+  MAY_READ_SERVER,
+  selectBehind,
+  SERVER,
+  type Sequence,
+} from './inspection.js';
 import { FIND_ON_WORKERS } from './settings.js';
 
 type Runner = Pick<EntityManager, 'query'>;
@@ -44,8 +49,8 @@ interface Identity {
 
 type Found = Identity & {
   readonly problems: readonly { effect: ProblemEffect; what: string; remedy: string }[] | null;
-  /** The tables with a sequence that can be compared with their key. */
-  readonly numbered: readonly { name: string; key: string }[] | null;
+  /** Those that the role can read. */
+  readonly sequences: readonly Sequence[] | null;
   readonly has_workers: boolean;
 };
 
@@ -57,7 +62,7 @@ export class PostgresInspector {
   /** Counts the inspections that have found a problem: a session from before one may have old settings. */
   generation = 0;
   private shapes: readonly TableShape[] = [];
-  private sql = '';
+  private sql: string | undefined;
   private latest: Identity | undefined;
   /** Set while a service runs: then it must stay the same store. */
   private origin: Identity | undefined;
@@ -77,11 +82,7 @@ export class PostgresInspector {
 
   /** Inspects an opened store, on its workers too. */
   async inspect(store: DataSource, runner: Runner): Promise<readonly StoreProblem[]> {
-    if (this.sql === '') {
-      this.shapes = await describeTables(store);
-      const [server] = await runner.query<{ may: boolean }[]>(MAY_READ_SERVER);
-      this.sql = findProblems(server?.may ? SERVER : 'NULL');
-    }
+    if (this.shapes.length === 0) this.shapes = await describeTables(store);
     return this.find(runner, (found) => (found.has_workers ? this.findOnWorkers(runner) : []));
   }
 
@@ -96,7 +97,7 @@ export class PostgresInspector {
     }));
     const writes = this.access !== 'read';
     const parameters = [JSON.stringify(tables), this.isServing, writes, !this.isServing];
-    const [found] = await runner.query<(Found | undefined)[]>(this.sql, parameters);
+    const [found] = await this.ask(runner, parameters);
     if (found?.database === undefined) {
       this.generation += 1;
       throw new StoreUnavailableException(OUT_OF_ORDER);
@@ -111,12 +112,35 @@ export class PostgresInspector {
     return problems;
   }
 
+  private async ask(runner: Runner, parameters: unknown[]): Promise<(Found | undefined)[]> {
+    const sql = this.sql ?? (await this.makeSql(runner));
+    try {
+      const found = await runner.query<(Found | undefined)[]>(sql, parameters);
+      this.sql = sql;
+      return found;
+    } catch (error) {
+      const { driverError = error } = error as { driverError?: unknown };
+      const hasLostRight = this.sql !== undefined && readCode(driverError) === '42501';
+      this.sql = undefined;
+      // The right to read the server's identity was revoked.
+      if (hasLostRight) return this.ask(runner, parameters);
+      throw error;
+    }
+  }
+
+  private async makeSql(runner: Runner): Promise<string> {
+    const [server] = await runner.query<{ may: boolean }[]>(MAY_READ_SERVER);
+    const columns = Math.max(...this.shapes.map((shape) => shape.columns.length));
+    return findProblems(server?.may ? SERVER : 'NULL', { tables: this.shapes.length, columns });
+  }
+
   private compareIdentity({ server, database, tables }: Identity): StoreProblem[] {
     this.latest = { server, database, tables };
     const { origin } = this;
     const tell = (what: string, remedy: string) => [new StoreProblem('unsafe', what, remedy)];
     if (!origin) return [];
-    if (server !== origin.server)
+    // A role may lose the right to read it.
+    if (server !== null && origin.server !== null && server !== origin.server)
       return tell('DATABASE_URL leads to another server than when the service started', GO_BACK);
     if (database !== origin.database)
       return tell('another database has taken the name of the store', GO_BACK);
@@ -124,7 +148,7 @@ export class PostgresInspector {
       (name) => tables?.[name] !== origin.tables?.[name],
     );
     if (replaced === undefined) return [];
-    const what = `the table ${replaced} was replaced while the service runs`;
+    const what = `the table ${replaced} was replaced, or taken away, while the service runs`;
     return tell(what, 'put the former one back, or restart the service');
   }
 
@@ -146,19 +170,22 @@ export class PostgresInspector {
 }
 
 /** Finds migrations that are missing, and sequences that would give a key again. */
-async function findInRows(runner: Runner, { numbered }: Found): Promise<StoreProblem[]> {
+async function findInRows(runner: Runner, { sequences }: Found): Promise<StoreProblem[]> {
   const ran = await runner.query<{ name: string }[]>(`SELECT name FROM ${MIGRATIONS_TABLE}`);
   const missing = MIGRATIONS.find(({ name }) => !ran.some((row) => row.name === name));
   if (missing) {
-    const remedy = `run \`${COMMAND} migrate\`, or restore a backup (docs/operating.md#restore)`;
+    const row = `INSERT INTO ${MIGRATIONS_TABLE} (timestamp, name) VALUES (${missing.name.slice(-13)}, '${missing.name}')`;
+    const remedy = `its tables are there: put its row back by \`${row}\``;
     return [new StoreProblem('missing', `the migration ${missing.name} is missing`, remedy)];
   }
-  if (!numbered) return [];
-  const sql = numbered.map(({ name, key }) => selectSequence(name, key)).join(' UNION ALL ');
-  const behind = await runner.query<{ table: string; key: string }[]>(sql);
-  return behind.map(({ table, key }) => {
-    const advance = `SELECT setval(pg_get_serial_sequence('${table}', '${key}'), MAX(${key})) FROM ${table}`;
+  if (!sequences) return [];
+  const behind = await runner.query<{ sequence: string }[]>(
+    sequences.map(selectBehind).join(' UNION ALL '),
+  );
+  return sequences.flatMap(({ table, key, sequence }) => {
+    if (!behind.some((row) => row.sequence === sequence)) return [];
     const what = `the sequence of ${table}.${key} is behind its rows, as after logical replication`;
-    return new StoreProblem('unsafe', what, `run \`${advance}\``);
+    const advance = `SELECT setval('${sequence}', MAX(${key})) FROM ${table}`;
+    return [new StoreProblem('unsafe', what, `run \`${advance}\``)];
   });
 }

@@ -90,9 +90,10 @@ export class CheckedPool {
   private async inspect(session: Session): Promise<void> {
     const query = async (sql: string, values?: unknown[]): Promise<unknown> =>
       ((await session.query(sql, values)) as QueryResult).rows;
+    const { generation } = this.inspector;
     const [problem] = await this.inspector.find({ query } as Pick<EntityManager, 'query'>);
     if (problem) throw problem;
-    session.inspected = this.inspector.generation;
+    session.inspected = generation;
   }
 
   /** Closes sessions that hang for long: the server responds in another one. */

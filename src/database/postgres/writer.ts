@@ -44,7 +44,17 @@ export class PostgresWriter extends Writer {
     if (problem) throw problem;
   }
 
+  override async assertVisible(): Promise<void> {
+    type Row = { isHidden: boolean | null };
+    const sql = `SELECT row_security_active(to_regclass('tokens')) AS "isHidden"`;
+    const [row] = await this.query<Row>(sql);
+    if (row?.isHidden !== false) await this.inspect();
+  }
+
   override async commitNothing(): Promise<void> {
-    await this.query(`SELECT pg_logical_emit_message(true, 'plant-store', ''), ${SET_LEVEL}`);
+    // The insert of no plants waits for the locks that an insert waits for.
+    await this.query(`
+      WITH inserted AS (INSERT INTO plants (id) SELECT 0 WHERE false RETURNING id)
+      SELECT (SELECT count(*) FROM inserted), pg_logical_emit_message(true, 'plant-store', ''), ${SET_LEVEL}`);
   }
 }
