@@ -168,7 +168,6 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
   }
 
   private report(problem: StoreUnavailableException | undefined): void {
-    const isNews = problem instanceof StoreProblem && problem.reason !== this.problem?.reason;
     this.problem = problem;
     this.inspectedAt = performance.now();
     this.late.markAvailable();
@@ -176,7 +175,8 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
       // A commit may have been what failed.
       this.mustCommit = true;
       this.triedAt = performance.now();
-      this.availability.markUnavailable(problem, isNews);
+      // A create may have failed before, with an error that says nothing of a remedy.
+      this.availability.markUnavailable(problem, problem instanceof StoreProblem);
     } else if (performance.now() - this.failedAt >= Math.min(this.timeoutMs, MAX_STEADY_MS))
       this.availability.markAvailable();
   }

@@ -42,3 +42,19 @@ it('logs the reason at once, then once a minute while failures go on, and the en
     ]);
   }
 });
+
+it('logs a diagnosis at once, and then once a minute', () => {
+  const lines: string[] = [];
+  const write = (line: string) => void lines.push(line);
+  const availability = new AvailabilityLog({ log: write, error: write }, 'the store');
+  availability.markUnavailable(new Error('no such table'));
+  for (let second = 0; second < 60; second++) {
+    availability.markUnavailable(new Error('renamed: rename it back'), true);
+    availability.markUnavailable(new Error('no such table'));
+    jest.advanceTimersByTime(500);
+  }
+  expect(lines).toEqual([
+    'the store is unavailable: no such table',
+    'the store is unavailable: renamed: rename it back',
+  ]);
+});

@@ -9,6 +9,7 @@ export class AvailabilityLog {
   /** By performance.now(); undefined while the part is available. */
   private unavailableSince: number | undefined;
   private loggedAt = -Infinity;
+  private logged: string | undefined;
 
   /** @param what the part: `the store` */
   constructor(
@@ -16,13 +17,16 @@ export class AvailabilityLog {
     private readonly what: string,
   ) {}
 
-  /** @param isNews whether to log it though another reason was logged in this minute */
-  markUnavailable(error: unknown, isNews = false): void {
+  /** @param isDiagnosis whether the reason was found out, so that it is logged at once unless it was logged last */
+  markUnavailable(error: unknown, isDiagnosis = false): void {
     const now = performance.now();
-    if (!isNews && now - this.loggedAt < REPEAT_INTERVAL_MS) return;
+    const reason = describeError(error);
+    const isNews = isDiagnosis && reason !== this.logged;
+    if (now - this.loggedAt < REPEAT_INTERVAL_MS && !isNews) return;
     this.unavailableSince ??= now;
     this.loggedAt = now;
-    this.logger.error(`${this.what} is unavailable: ${describeError(error)}`);
+    this.logged = reason;
+    this.logger.error(`${this.what} is unavailable: ${reason}`);
   }
 
   markAvailable(): void {
