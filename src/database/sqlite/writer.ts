@@ -130,6 +130,8 @@ export class SqliteWriter extends Writer {
       this.warnOfReader(log.log);
     } catch (error) {
       if (CHECKPOINT_FAILED.test(readCode(error))) await this.endUnsynced('a checkpoint', error);
+      // By the next inspection, not by each commit.
+      this.leftPages = Infinity;
       this.logger.warn(`checkpoint failed, will be retried: ${describeError(error)}`);
     }
     this.checkpoint = undefined;
