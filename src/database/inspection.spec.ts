@@ -11,12 +11,21 @@ function inspectionThat(inspect: () => Promise<void>): StoreInspection {
   return new StoreInspection(config, { inspect, commitNothing: () => Promise.resolve() });
 }
 
-it('the reason of a plant that is kept out is the problem that an inspection finds', async () => {
-  const inspection = inspectionThat(() => Promise.reject(problem));
-  expect(await inspection.explainFailure(new KeptOutException('kept out'))).toBe(problem);
-  // From then on nothing is tried.
-  expect(() => inspection.assertSound()).toThrow(problem);
-});
+it.each([
+  new KeptOutException('kept out'),
+  new Error('there is no unique constraint matching the ON CONFLICT specification'),
+  new Error('no such table: plants'),
+  Object.assign(new Error('malformed'), { code: 'SQLITE_CORRUPT_VTAB' }),
+  Object.assign(new Error('no right'), { code: '42501' }),
+])(
+  'the reason of what may be a symptom is the problem that an inspection finds: %s',
+  async (error) => {
+    const inspection = inspectionThat(() => Promise.reject(problem));
+    expect(await inspection.explainFailure(error)).toBe(problem);
+    // From then on nothing is tried.
+    expect(() => inspection.assertSound()).toThrow(problem);
+  },
+);
 
 it('if an inspection finds nothing, a plant that is kept out has its own reason', async () => {
   const inspection = inspectionThat(() => Promise.resolve());

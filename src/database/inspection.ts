@@ -14,11 +14,11 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { AvailabilityLog } from '../errors/availability-log.js';
-import { ApiException, StoreUnavailableException } from '../errors/error-codes.js';
+import { StoreUnavailableException } from '../errors/error-codes.js';
 import { Logger, Writer } from './engine.js';
 import {
   isUnavailableAtStart,
-  KeptOutException,
+  mayBeSymptom,
   StoreProblem,
   TOO_LONG,
   toStoreError,
@@ -97,10 +97,12 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
     return reason;
   }
 
-  /** As {@link recordFailure}; but if the error has no reason by itself, it is the problem that an inspection finds. */
+  /**
+   * As {@link recordFailure}; but where the store itself may be the reason, it is the problem that an inspection finds. Until
+   * then others would still be acknowledged.
+   */
   async explainFailure(error: unknown): Promise<unknown> {
-    const reason = toStoreError(error);
-    if (reason instanceof KeptOutException || !(reason instanceof ApiException)) {
+    if (mayBeSymptom(error)) {
       // The one in progress may have begun before the failure.
       await this.current;
       await this.inspect();

@@ -1,7 +1,7 @@
 import { QueryFailedError } from 'typeorm';
 import { COMMAND } from '../config/config.js';
 import { describeError, readCode } from '../errors/operator-message.js';
-import { StoreUnavailableException } from '../errors/error-codes.js';
+import { ApiException, StoreUnavailableException } from '../errors/error-codes.js';
 
 export const TOO_LONG = 'the store took too long';
 
@@ -86,8 +86,24 @@ function isUnavailable(error: unknown): boolean {
   if (!Error.isError(error)) return false;
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if ([SQLITE_CODES, POSTGRES_CODES, NETWORK_CODES].some((codes) => codes.test(code))) return true;
-  // A socket that is a file may not be there: ENOENT. SQLite has no code for a table that was renamed or dropped.
-  return syscall === 'connect' || error.message.startsWith('no such table');
+  // A socket that is a file may not be there: ENOENT.
+  return syscall === 'connect' || isMissingTable(error);
+}
+
+/** Whether a table was renamed or dropped: SQLite has no code for that. */
+function isMissingTable(error: unknown): boolean {
+  return Error.isError(error) && error.message.startsWith('no such table');
+}
+
+/** Codes of what an operator's change of the store may cause, such as a table that was renamed, or a file that was overwritten. */
+const SYMPTOM_CODES = /^(SQLITE_(CORRUPT|NOTADB|READONLY)|42)/;
+
+/** Whether a store that is no longer what its migrations made may be behind an error that a request has got. */
+export function mayBeSymptom(error: unknown): boolean {
+  const reason = toStoreError(error);
+  if (reason instanceof KeptOutException || !(reason instanceof ApiException)) return true;
+  const { cause } = reason;
+  return SYMPTOM_CODES.test(readCode(cause)) || isMissingTable(cause);
 }
 
 /** Found in what is stored; src/errors/operator-message.ts says what to do. */
