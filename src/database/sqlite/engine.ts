@@ -26,7 +26,8 @@ import {
 } from './inspection.js';
 import { adoptFile, readIds, usesLog, writeIds } from './log-owner.js';
 import { OwnTransactions } from './own-transactions.js';
-import { findAlias, identifyFile, quote, type OpenedFile } from './place.js';
+import { findAlias, identifyFile, type OpenedFile } from './place.js';
+import { quote } from './put-back.js';
 import { readLines } from './read-lines.js';
 import { SqliteWriter } from './writer.js';
 
