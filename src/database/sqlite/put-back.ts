@@ -1,7 +1,7 @@
 /**
  * How a store is put back that has lost its name while a process has it open.
  *
- * 1. A file that was moved is moved back. On Linux, /proc tells where it is.
+ * 1. A file that was moved is moved back. On Linux, /proc tells where it is: by its own name, if a mount hides its folder.
  * 2. A file that was removed stays in the process until that ends, and can be copied from /proc. Its log is copied as well if
  *    it was removed too: the latest plants may be in the log alone. It comes first, as a start refuses a log without a file,
  *    but not a file without a log.
@@ -43,6 +43,11 @@ export function describeMoved({ path }: OpenedFile, store: OpenStore): Finding {
   const link = readLink(`/proc/self/fd/${descriptor}`);
   if (link === undefined)
     return unsafe(replaced, `put it back: it is open in this process alone${keepNew}`);
+  if (link === file)
+    return unsafe(
+      `${file} is hidden while the service runs: something is mounted over its folder`,
+      'unmount it',
+    );
   const aside = exists ? [moveAside(file, 'new')] : [];
   if (!link.endsWith(DELETED)) {
     const moved = existsSync(dirname(file)) ? [link, file] : [dirname(link), dirname(file)];
