@@ -143,9 +143,13 @@ function isCopy(path: string, original: number): boolean {
 
 /** The shell command that moves a file aside, to a name that is free. */
 export function moveAside(path: string, suffix: string): string {
-  let aside = `${path}.${suffix}`;
-  for (let number = 2; existsSync(aside); number++) aside = `${path}.${suffix}-${number}`;
-  return `mv ${quote(path)} ${quote(aside)}`;
+  return `mv ${quote(path)} ${quote(findFreeName(path, suffix))}`;
+}
+
+export function findFreeName(path: string, suffix: string): string {
+  let name = `${path}.${suffix}`;
+  for (let number = 2; existsSync(name); number++) name = `${path}.${suffix}-${number}`;
+  return name;
 }
 
 /** Quotes an argument of a shell's command. */
