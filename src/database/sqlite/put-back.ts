@@ -119,6 +119,9 @@ function isSame(path: string, other: string): boolean {
   return one !== undefined && one.ino === two?.ino && one.dev === two.dev;
 }
 
+/** What was compared latest for each path. A large file takes long to read, and each inspection asks. */
+const compared = new Map<string, { readonly state: string; readonly isCopy: boolean }>();
+
 /** Whether a file has the same bytes as an open one: a copy from before would lack what a checkpoint has written since. */
 function isCopy(path: string, original: number): boolean {
   if (!existsSync(path)) return false;
@@ -126,19 +129,29 @@ function isCopy(path: string, original: number): boolean {
   if (isSame(path, `/proc/self/fd/${original}`)) return true;
   const copy = openSync(path, 'r');
   try {
-    const { size } = fstatSync(original);
-    if (fstatSync(copy).size !== size) return false;
-    const chunks = [Buffer.alloc(CHUNK_BYTES), Buffer.alloc(CHUNK_BYTES)] as const;
-    for (let at = 0; at < size; at += CHUNK_BYTES) {
-      const [one, other] = [original, copy].map((from, i) =>
-        chunks[i]?.subarray(0, readSync(from, chunks[i], 0, CHUNK_BYTES, at)),
-      );
-      if (!one || !other?.equals(one)) return false;
-    }
-    return true;
+    const stats = [original, copy].map((from) => fstatSync(from, { bigint: true }));
+    const state = stats.map(({ dev, ino, mtimeNs, size }) => [dev, ino, mtimeNs, size]).join();
+    const last = compared.get(path);
+    if (last?.state === state) return last.isCopy;
+    const isCopied = hasSameBytes(original, copy);
+    compared.set(path, { state, isCopy: isCopied });
+    return isCopied;
   } finally {
     closeSync(copy);
   }
+}
+
+function hasSameBytes(original: number, copy: number): boolean {
+  const { size } = fstatSync(original);
+  if (fstatSync(copy).size !== size) return false;
+  const chunks = [Buffer.alloc(CHUNK_BYTES), Buffer.alloc(CHUNK_BYTES)] as const;
+  for (let at = 0; at < size; at += CHUNK_BYTES) {
+    const [one, other] = [original, copy].map((from, i) =>
+      chunks[i]?.subarray(0, readSync(from, chunks[i], 0, CHUNK_BYTES, at)),
+    );
+    if (!one || !other?.equals(one)) return false;
+  }
+  return true;
 }
 
 /** The shell command that moves a file aside, to a name that is free. */
