@@ -1,5 +1,5 @@
 /** @engine sqlite */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { untilEnd } from '../support/cli.js';
@@ -70,6 +70,31 @@ it('a folder that is a mount has a store', async () => {
   const under = mounted(folder, folder);
   const service = await ServiceProcess.start({ store, env: { DATABASE_URL: url }, under });
   expect((await service.client().create({ id: 1n, name: 'oak' })).status).toBe(200);
+  await service.kill();
+});
+
+it('a folder that something is mounted over: 503 says so, until it is unmounted', async () => {
+  const service = await ServiceProcess.start({
+    store,
+    env: { DATABASE_URL: url, MANAGEMENT_PORT: '0' },
+    under: mounted(folder, folder),
+  });
+  const create = async (id: bigint) => (await service.client().create({ id, name: 'oak' })).status;
+  expect(await create(1n)).toBe(200);
+  const inside = (...command: string[]) =>
+    execFileSync('nsenter', [
+      ...['--target', String(service.pid), '--user', '--preserve-credentials', '--mount'],
+      ...command,
+    ]);
+  inside('mount', '-t', 'tmpfs', 'none', folder);
+  const { details } = await service.monitor.until(503, 'store');
+  expect(details.store?.message).toBe(
+    `${folder}/store.sqlite is hidden while the service runs: something is mounted over its folder: unmount it`,
+  );
+  expect(await create(2n)).toBe(503);
+  inside('umount', folder);
+  await service.monitor.until(200);
+  expect(await create(3n)).toBe(200);
   await service.kill();
 });
 

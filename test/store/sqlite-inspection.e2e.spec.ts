@@ -188,9 +188,9 @@ describe('what the message says makes it right, and every plant is kept', () => 
          expires_at bigint, revoked_at bigint, last_used_at bigint); INSERT INTO tokens SELECT * FROM t; DROP TABLE t`,
     ],
     [
-      'a further column',
+      'a further column, which has an index',
       `ALTER TABLE plants RENAME TO p; CREATE TABLE plants (${KEPT}, height integer NOT NULL);
-       INSERT INTO plants SELECT *, 1 FROM p; DROP TABLE p`,
+       INSERT INTO plants SELECT *, 1 FROM p; DROP TABLE p; CREATE INDEX by_height ON plants (height)`,
     ],
   ])('%s', async (_what, make) => {
     await store.execute(`${make}; DROP TABLE IF EXISTS old`);

@@ -79,7 +79,7 @@ describe('what the message says keeps every acknowledged plant', () => {
     [
       'the file, its log and its index are removed',
       () => [file, wal, shm].forEach((path) => rmSync(path())),
-      /put them back by `cp -p \/proc\/\d+\/fd\/\d+ '.*store.sqlite' && cp -p \/proc\/\d+\/fd\/\d+ '.*-wal'`/,
+      /put them back by `cp -p \/proc\/\d+\/fd\/\d+ '.*-wal' && cp -p \/proc\/\d+\/fd\/\d+ '.*store.sqlite'`/,
       PUT_BACK,
     ],
     [

@@ -1,10 +1,12 @@
 /** @engine sqlite */
 import { execSync as sh } from 'node:child_process';
 import {
+  closeSync,
   copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -161,6 +163,23 @@ describe('no store is made where the file is missing, and what belongs to it is 
     const [, command = ''] = /before that stops, put it back by `(.*)`\n$/.exec(stderr) ?? [];
     expect(command).toMatch(/^cp -p \/proc\/\d+\/fd\/\d+ '/);
     sh(command);
+    await service.stop();
+    await start();
+    expect(await ids()).toEqual([BEFORE, AFTER]);
+  });
+
+  it('with its log, if that was removed too: not of a process that has the file alone', async () => {
+    // This process comes first in /proc.
+    const descriptor = openSync(store.path, 'r');
+    for (const suffix of ['', '-wal', '-shm']) rmSync(store.path + suffix);
+    const { stderr } = await cli('token list');
+    const [command = ''] = listCommands(stderr);
+    sh(command);
+    closeSync(descriptor);
+    const [log, file] = ['-wal', ''].map(
+      (suffix) => `cp -p /proc/\\d+/fd/\\d+ '${store.path}${suffix}'`,
+    );
+    expect(command).toMatch(new RegExp(`^${log} && ${file}$`));
     await service.stop();
     await start();
     expect(await ids()).toEqual([BEFORE, AFTER]);

@@ -48,7 +48,7 @@ export function describeOverwritten(file: string, suffix: '' | '-wal', moveLog: 
 export class Content {
   private readonly files: Files;
   private readonly ids: Set<number>;
-  /** As of the latest check. */
+  /** What the latest check has found. */
   private last = { size: 0, schemaVersion: 0 };
   private overwritten: '' | '-wal' | undefined;
 

@@ -3,12 +3,12 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DataSource } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
-import { COMMAND, type Config } from '../../config/config.js';
+import type { Config } from '../../config/config.js';
 import { mayCreate, type Access, type Engine } from '../engine.js';
-import { appliedMigrationsSql, judgeSchema, MIGRATIONS } from '../schema.js';
+import { appliedMigrationsSql, judgeSchema } from '../schema.js';
 import { DamageError, SchemaError, StoreProblem } from '../store-errors.js';
-import { describeTables, MIGRATIONS_TABLE } from '../tables.js';
 import { ExactDatabase } from './exact-database.js';
+import { describeExpected } from './expected.js';
 import {
   assertInPlace,
   assertWritable,
@@ -17,16 +17,10 @@ import {
   identifyCompanions,
   lockFile,
 } from './files.js';
-import {
-  inspectBySql,
-  inspectLogMode,
-  type Expected,
-  type Finding,
-  type ListRows,
-} from './inspection.js';
+import { inspectBySql, inspectLogMode, type Finding, type ListRows } from './inspection.js';
 import { adoptFile, readIds, usesLog, writeIds } from './log-owner.js';
 import { OwnTransactions } from './own-transactions.js';
-import { findAlias, identifyFile, quote, type OpenedFile } from './place.js';
+import { findAlias, identifyFile, type OpenedFile } from './place.js';
 import { readLines } from './read-lines.js';
 import { SqliteWriter } from './writer.js';
 
@@ -91,7 +85,7 @@ export const sqlite: Engine = {
       timeoutMs: config.statementTimeoutMs,
       pragmas: [...PRAGMAS, CACHE],
     };
-    return new SqliteWriter(options, () => describeStore(store));
+    return new SqliteWriter(options, () => describeExpected(store, opened.path));
   },
 
   // On the one connection of the store, in whatever transaction it is. The end of a command looks at the names: assertInPlace.
@@ -99,11 +93,12 @@ export const sqlite: Engine = {
     const database = getDatabase(store);
     const list: ListRows = <Row>(sql: string, ...parameters: readonly unknown[]) =>
       database.prepare<unknown[], Row>(sql).all(...parameters);
-    const alias = access === 'read' ? undefined : findAlias(getOpened(store).path);
+    const { path } = getOpened(store);
+    const alias = access === 'read' ? undefined : findAlias(path);
     const found = [
       ...(alias ? [alias] : []),
       ...(access === 'read' ? [] : inspectLogMode(list)),
-      ...inspectBySql(list, await describeStore(store)),
+      ...inspectBySql(list, await describeExpected(store, path)),
     ];
     const columns = list<{ name: string }>(LIST_COLUMNS).map(({ name }) => name);
     const ran = list<{ name: string }>(appliedMigrationsSql(columns)).map(({ name }) => name);
@@ -163,21 +158,6 @@ function getOpened({ options }: DataSource): OpenedFile {
 
 function getDatabase({ driver }: DataSource): ExactDatabase {
   return (driver as BetterSqlite3Driver).databaseConnection as ExactDatabase;
-}
-
-/** Describes what an inspection must find. */
-async function describeStore(store: DataSource): Promise<Expected> {
-  const { path } = getOpened(store);
-  const name = (suffix: string) => quote(path + suffix);
-  const replace = (suffix: string) =>
-    `mv ${name('')} ${name('.old')} && mv ${name(suffix)} ${name('')}`;
-  return {
-    tables: await describeTables(store),
-    migrationsTable: MIGRATIONS_TABLE,
-    migrations: MIGRATIONS.map(({ name }) => name),
-    putBackup: `\`${COMMAND} backup ${name('.new')} && ${replace('.new')}\``,
-    convertToUtf8: `\`sqlite3 ${name('')} .dump | sqlite3 ${name('.utf-8')} && ${replace('.utf-8')}\``,
-  };
 }
 
 function toProblem({ effect, what, remedy }: Finding): StoreProblem {

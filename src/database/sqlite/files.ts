@@ -14,7 +14,8 @@ import { describeUser, type Config } from '../../config/config.js';
 import { findSqliteFile } from '../../config/database-url.js';
 import { describeReason, readCode } from '../../errors/operator-message.js';
 import { SchemaError } from '../store-errors.js';
-import { findRemoved, identifyFile, isInPlace, quote, readLink, type OpenedFile } from './place.js';
+import { identifyFile, isInPlace, type OpenedFile } from './place.js';
+import { listRemoved, readLink } from './put-back.js';
 
 /** Suffixes of SQLite's logs. SQLite would play them back into any file that stands beside them. */
 const LOG_SUFFIXES = ['-wal', '-journal'];
@@ -75,9 +76,9 @@ function assertNoRemains(path: string): void {
     .map((suffix) => file + suffix)
     .find((one) => existsSync(one));
   if (left === undefined) return;
-  const removed = findRemoved(file);
-  const back = removed
-    ? `it is still open in a process: before that stops, put it back by \`cp -p ${removed} ${quote(file)}\``
+  const copies = listRemoved(file);
+  const back = copies
+    ? `it is still open in a process: before that stops, put it back by \`${copies}\``
     : 'put it back, or restore a backup as in docs/operating.md#restore, which moves the rest away';
   throw new Error(`there is no file ${file}, but ${left}, which belongs to it: ${back}`);
 }

@@ -82,8 +82,7 @@ FROM cols WHERE has_type <> type COLLATE NOCASE
 UNION ALL
 SELECT 'unsafe', what || ' must have a value, which a plant may lack', ${PUT_BACKUP} FROM cols WHERE is_nullable AND is_required
 UNION ALL
-SELECT 'unsafe', 'the column ' || name || ' of ' || "table" || ' must have a value, which this version does not write',
-  'give it a default in a table that is made again, or run \`ALTER TABLE ' || "table" || ' DROP COLUMN "' || name || '"\`'
+SELECT 'unsafe', 'the column ' || name || ' of ' || "table" || ' must have a value, which this version does not write', ${PUT_BACKUP}
 FROM held WHERE hidden = 0 AND "notnull" AND dflt_value IS NULL AND NOT EXISTS (
   SELECT 1 FROM named WHERE named."table" = held."table" AND named.name = held.name COLLATE NOCASE)
 UNION ALL

@@ -20,7 +20,7 @@ import {
 } from 'node:fs';
 import { ID_OFFSET } from './content.js';
 import { giveToOwner, IDS_SUFFIX, lockFile } from './files.js';
-import { moveAside } from './place.js';
+import { moveAside } from './put-back.js';
 
 /** The place of the version in a header that is needed to write: 2 of a file that uses a write-ahead log. */
 const VERSION_OFFSET = 18;

@@ -5,35 +5,17 @@
  * 1. A file has one name: a hard link, or a mount of the file alone, would have a log and a lock of its own.
  * 2. Each name leads to the file that was opened. Behind a rename or a removal, a commit would be in a file that the next
  *    start does not find. With another log, or another index of it, processes would not see each other's commits.
- * 3. A file that has lost its name stays open in the process until that ends. On Linux, /proc tells where it was moved to,
- *    and can be copied from if it was removed: the remedy has these commands, which keep what was acknowledged.
- * 4. A copy has the bytes, but is another file: only a start opens it, with its log.
- * 5. What a remedy moves aside gets a name that is free: nothing is overwritten, and nothing is removed.
+ * 3. What has lost its name is put back: put-back.ts.
  *
  * The thread loads this file too: it imports nothing but types and what Node.js has.
  */
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  globSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  readSync,
-  statSync,
-} from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { Finding } from './inspection.js';
 
 export type OpenedFile = Readonly<{ path: string; dev: bigint; ino: bigint }>;
 
 /** Suffixes of the files of a store; `-shm` is the index of the write-ahead log. files.ts has what they are for. */
 export const STORE_SUFFIXES = ['', '-wal', '-journal', '-shm', '-lock', '-id'];
-
-const CHUNK_BYTES = 2 ** 20;
-/** How /proc marks a file that has no name any more. */
-const DELETED = ' (deleted)';
 
 /** What the thread has open. */
 export interface OpenStore {
@@ -56,8 +38,11 @@ export function isInPlace({ path, dev, ino }: OpenedFile): boolean {
   return found?.ino === ino && found.dev === dev;
 }
 
-/** Finds what keeps a store from being written where it is. */
-export function findMisplaced(store: OpenStore): Finding | undefined {
+/** Finds what keeps a store from being written where it is. @param describeMoved that of put-back.ts */
+export function findMisplaced(
+  store: OpenStore,
+  describeMoved: (moved: OpenedFile, store: OpenStore) => Finding,
+): Finding | undefined {
   const alias = findAlias(store.file);
   if (alias) return alias;
   try {
@@ -97,97 +82,6 @@ export function describeMount(paths: readonly string[]): Finding | undefined {
 /** As in proc_pid_mountinfo(5). */
 function escapeOctal(character: string): string {
   return `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
-}
-
-/** A descriptor of a removed file in any process that this user may look into, as a path to copy from. */
-export function findRemoved(path: string): string | undefined {
-  return globSync('/proc/[0-9]*/fd/*').find((link) => readLink(link) === path + DELETED);
-}
-
-/** The shell command that moves a file aside, to a name that is free. */
-export function moveAside(path: string, suffix: string): string {
-  let aside = `${path}.${suffix}`;
-  for (let number = 2; existsSync(aside); number++) aside = `${path}.${suffix}-${number}`;
-  return `mv ${quote(path)} ${quote(aside)}`;
-}
-
-/** Quotes an argument of a shell's command. */
-export function quote(path: string): string {
-  return `'${path.replaceAll("'", String.raw`'\''`)}'`;
-}
-
-function describeMoved({ path }: OpenedFile, store: OpenStore): Finding {
-  const { file, descriptor } = store;
-  const replaced = `${path} was removed or replaced while the service runs`;
-  if (path.startsWith(`${file}-`)) return unsafe(replaced, 'put it back, or restart the service');
-  if (path !== file) return unsafe(replaced, `let it lead to ${quote(file)} again`);
-  const exists = existsSync(file);
-  const keepNew = exists
-    ? `; to keep the file that is there now, stop the service, then \`${moveAside(`${file}-wal`, 'old')}\``
-    : '';
-  const link = readLink(`/proc/self/fd/${descriptor}`);
-  if (link === undefined)
-    return unsafe(replaced, `put it back: it is open in this process alone${keepNew}`);
-  const aside = exists ? [moveAside(file, 'new')] : [];
-  if (!link.endsWith(DELETED)) {
-    const moved = existsSync(dirname(file)) ? [link, file] : [dirname(link), dirname(file)];
-    const back = [...aside, `mv ${moved.map(quote).join(' ')}`].join(' && ');
-    return unsafe(`${replaced}: it is ${link}`, `put it back by \`${back}\`${keepNew}`);
-  }
-  const copies = listCopies(store);
-  if (copies.length === 0)
-    return unsafe(
-      `${file} was put back by a copy while the service runs`,
-      'restart the service, which opens the copy',
-    );
-  return unsafe(
-    `${replaced}: its rows are in this process alone`,
-    `before it stops, put them back by \`${copies.join(' && ')}\`, then restart the service${keepNew}`,
-  );
-}
-
-/** The commands that copy back what was removed; none if that is done. */
-function listCopies({ file, opened, descriptor, log }: OpenStore): string[] {
-  const wal = `${file}-wal`;
-  const isLogThere = opened.some((one) => one.path === wal && isInPlace(one));
-  const removed: [path: string, from: number][] = [[file, descriptor]];
-  if (log !== undefined && !isLogThere) removed.push([wal, log]);
-  const copies = removed
-    .filter(([path, from]) => !isCopy(path, from))
-    .flatMap(([path, from]) => [
-      ...(existsSync(path) ? [moveAside(path, 'new')] : []),
-      `cp -p /proc/${process.pid}/fd/${from} ${quote(path)}`,
-    ]);
-  return existsSync(dirname(file)) ? copies : [`mkdir -m 700 ${quote(dirname(file))}`, ...copies];
-}
-
-/** Whether a file has the same bytes as an open one: a copy from before would lack what a checkpoint has written since. */
-function isCopy(path: string, original: number): boolean {
-  if (!existsSync(path)) return false;
-  const copy = openSync(path, 'r');
-  try {
-    const { size } = fstatSync(original);
-    if (fstatSync(copy).size !== size) return false;
-    const chunks = [Buffer.alloc(CHUNK_BYTES), Buffer.alloc(CHUNK_BYTES)] as const;
-    for (let at = 0; at < size; at += CHUNK_BYTES) {
-      const [one, other] = [original, copy].map((from, i) =>
-        chunks[i]?.subarray(0, readSync(from, chunks[i], 0, CHUNK_BYTES, at)),
-      );
-      if (!one || !other?.equals(one)) return false;
-    }
-    return true;
-  } finally {
-    closeSync(copy);
-  }
-}
-
-/** Where a link leads; undefined if it is none, or gone, or without /proc. */
-export function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
 }
 
 function unsafe(what: string, remedy: string): Finding {

@@ -11,6 +11,7 @@ import {
   statSync,
   symlinkSync,
   unlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -148,6 +149,17 @@ describe('SqliteWriter', () => {
     unlinkSync(`${file.path}.link`);
     await store.writer.inspect();
     expect(await insert('1')).toBe(1);
+  });
+
+  it('names a free file in its remedy, though another has come meanwhile', async () => {
+    await file.execute(
+      'ALTER TABLE plants RENAME TO old; CREATE TABLE plants AS SELECT * FROM old',
+    );
+    for (const name of ['.new', '.new-2']) {
+      const remedy = expect.stringContaining(` backup '${file.path}${name}' && `);
+      await expect(store.writer.inspect()).rejects.toMatchObject({ remedy });
+      writeFileSync(`${file.path}${name}`, '');
+    }
   });
 
   it('acknowledges nothing more once a sync of another connection has failed, as the process ends', async () => {

@@ -83,7 +83,10 @@ export class SqliteWriter extends Writer {
     this.leftPages = 0;
     this.limitLog(log);
     const [found] = rows as readonly Finding[];
-    if (found) throw new StoreProblem(found.effect, found.what, found.remedy);
+    if (!found) return;
+    // The commands name files that were free when it was described.
+    this.expected = undefined;
+    throw new StoreProblem(found.effect, found.what, found.remedy);
   }
 
   override async commitNothing(): Promise<void> {

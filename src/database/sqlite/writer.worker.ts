@@ -18,6 +18,7 @@ import Database, { type Statement } from 'better-sqlite3';
 import type * as ContentModule from './content.js';
 import type * as Inspection from './inspection.js';
 import type * as Place from './place.js';
+import type * as PutBack from './put-back.js';
 import type {
   LogSize,
   SqliteThreadOptions,
@@ -30,7 +31,8 @@ const load = <Module>(name: string) =>
 const { Content, describeOverwritten } = await load<typeof ContentModule>('content');
 const { inspectBySql, inspectId, inspectLogMode, readIndexes } =
   await load<typeof Inspection>('inspection');
-const { findMisplaced, isInPlace, moveAside } = await load<typeof Place>('place');
+const { findMisplaced, isInPlace } = await load<typeof Place>('place');
+const { describeMoved, moveAside } = await load<typeof PutBack>('put-back');
 
 /** SQLite's own wait for a lock cannot be aborted, and a process that exits meanwhile aborts. */
 const LOCK_WAIT_MS = 100;
@@ -107,7 +109,7 @@ function prepare(sql: string): Statement {
 function inspect(expected: Inspection.Expected): readonly Inspection.Finding[] {
   const overwritten = findOverwritten();
   if (overwritten) return [overwritten];
-  const misplaced = findMisplaced(place);
+  const misplaced = findMisplaced(place, describeMoved);
   isMisplaced = misplaced !== undefined;
   readIndexes(list, expected);
   return [
@@ -140,7 +142,7 @@ function assertInPlace(): void {
     isMisplaced = true;
   }
   if (!isMisplaced) return;
-  const found = findMisplaced(place);
+  const found = findMisplaced(place, describeMoved);
   // It may be back by now.
   if (found) throw makeError(found, 'SQLITE_READONLY_DBMOVED');
 }

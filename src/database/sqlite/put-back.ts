@@ -1,0 +1,184 @@
+/**
+ * How a store is put back that has lost its name while a process has it open.
+ *
+ * 1. A file that was moved is moved back. On Linux, /proc tells where it is: by its own name, if a mount hides its folder.
+ * 2. A file that was removed stays in the process until that ends, and can be copied from /proc. Its log is copied as well if
+ *    it was removed too: the latest plants may be in the log alone. It comes first, as a start refuses a log without a file,
+ *    but not a file without a log.
+ * 3. The service tells this of its own files. A command that finds no file looks for a process that has it open: one that
+ *    has the log too is preferred, as another, say a copying tool, lacks what is in the log.
+ * 4. A copy has the bytes, but is another file: only a start opens it, with its log.
+ * 5. What a remedy moves aside gets a name that is free: nothing is overwritten, and nothing is removed.
+ *
+ * The thread loads this file too: it imports nothing but types and what Node.js has.
+ */
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  globSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  statSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type { Finding } from './inspection.js';
+import type { OpenedFile, OpenStore } from './place.js';
+
+const CHUNK_BYTES = 2 ** 20;
+/** How /proc marks a file that has no name any more. */
+const DELETED = ' (deleted)';
+
+/** Says how to put back what has lost its name. */
+export function describeMoved({ path }: OpenedFile, store: OpenStore): Finding {
+  const { file, descriptor } = store;
+  const replaced = `${path} was removed or replaced while the service runs`;
+  if (path.startsWith(`${file}-`)) return unsafe(replaced, 'put it back, or restart the service');
+  if (path !== file) return unsafe(replaced, `let it lead to ${quote(file)} again`);
+  const exists = existsSync(file);
+  const keepNew = exists
+    ? `; to keep the file that is there now, stop the service, then \`${moveAside(`${file}-wal`, 'old')}\``
+    : '';
+  const link = readLink(`/proc/self/fd/${descriptor}`);
+  if (link === undefined)
+    return unsafe(replaced, `put it back: it is open in this process alone${keepNew}`);
+  if (link === file)
+    return unsafe(
+      `${file} is hidden while the service runs: something is mounted over its folder`,
+      'unmount it',
+    );
+  const aside = exists ? [moveAside(file, 'new')] : [];
+  if (!link.endsWith(DELETED)) {
+    const moved = existsSync(dirname(file)) ? [link, file] : [dirname(link), dirname(file)];
+    const back = [...aside, `mv ${moved.map(quote).join(' ')}`].join(' && ');
+    return unsafe(`${replaced}: it is ${link}`, `put it back by \`${back}\`${keepNew}`);
+  }
+  const copies = copyBack(file, listOwn(store));
+  if (copies === '')
+    return unsafe(
+      `${file} was put back by a copy while the service runs`,
+      'restart the service, which opens the copy',
+    );
+  return unsafe(
+    `${replaced}: its rows are in this process alone`,
+    `before it stops, put them back by \`${copies}\`, then restart the service${keepNew}`,
+  );
+}
+
+/** The command that copies back a removed file, and its log; empty if no process that this user may look into has it open. */
+export function listRemoved(file: string): string {
+  const wal = `${file}-wal`;
+  const links = globSync('/proc/[0-9]*/fd/*').map((path) => ({ path, link: readLink(path) }));
+  const logs = links.filter(({ link }) => link === wal || link === wal + DELETED);
+  const found = links
+    .filter(({ link }) => link === file + DELETED)
+    .map(({ path }) => ({
+      file: path,
+      log: logs.find((log) => dirname(log.path) === dirname(path))?.path,
+    }));
+  const best = found.find(({ log }) => log !== undefined) ?? found[0];
+  return best ? copyBack(file, best) : '';
+}
+
+/** Paths below /proc by which a process has the files of a store open. */
+interface Open {
+  readonly file?: string | undefined;
+  readonly log?: string | undefined;
+}
+
+/** What this process has open, except what was copied back already. */
+function listOwn({ file, descriptor, log }: OpenStore): Open {
+  const name = (path: string, from: number) =>
+    isCopy(path, from) ? undefined : `/proc/${process.pid}/fd/${from}`;
+  return {
+    file: name(file, descriptor),
+    log: log === undefined ? undefined : name(`${file}-wal`, log),
+  };
+}
+
+/** The command that copies back what is not in its place; empty if all is. */
+function copyBack(file: string, open: Open): string {
+  const copy = (path: string, from: string | undefined) => {
+    if (from === undefined || isSame(path, from)) return [];
+    return [...(existsSync(path) ? [moveAside(path, 'new')] : []), `cp -p ${from} ${quote(path)}`];
+  };
+  const folder = dirname(file);
+  return [
+    ...(existsSync(folder) ? [] : [`mkdir -m 700 ${quote(folder)}`]),
+    ...copy(`${file}-wal`, open.log),
+    ...copy(file, open.file),
+  ].join(' && ');
+}
+
+/** Whether two paths lead to one file. */
+function isSame(path: string, other: string): boolean {
+  const [one, two] = [path, other].map((each) =>
+    statSync(each, { bigint: true, throwIfNoEntry: false }),
+  );
+  return one !== undefined && one.ino === two?.ino && one.dev === two.dev;
+}
+
+/** What was compared latest for each path. A large file takes long to read, and each inspection asks. */
+const compared = new Map<string, { readonly state: string; readonly isCopy: boolean }>();
+
+/** Whether a file has the same bytes as an open one: a copy from before would lack what a checkpoint has written since. */
+function isCopy(path: string, original: number): boolean {
+  if (!existsSync(path)) return false;
+  // The file itself is not opened: closing it would drop the locks that SQLite has on it.
+  if (isSame(path, `/proc/self/fd/${original}`)) return true;
+  const copy = openSync(path, 'r');
+  try {
+    const stats = [original, copy].map((from) => fstatSync(from, { bigint: true }));
+    const state = stats.map(({ dev, ino, mtimeNs, size }) => [dev, ino, mtimeNs, size]).join();
+    const last = compared.get(path);
+    if (last?.state === state) return last.isCopy;
+    const isCopied = hasSameBytes(original, copy);
+    compared.set(path, { state, isCopy: isCopied });
+    return isCopied;
+  } finally {
+    closeSync(copy);
+  }
+}
+
+function hasSameBytes(original: number, copy: number): boolean {
+  const { size } = fstatSync(original);
+  if (fstatSync(copy).size !== size) return false;
+  const chunks = [Buffer.alloc(CHUNK_BYTES), Buffer.alloc(CHUNK_BYTES)] as const;
+  for (let at = 0; at < size; at += CHUNK_BYTES) {
+    const [one, other] = [original, copy].map((from, i) =>
+      chunks[i]?.subarray(0, readSync(from, chunks[i], 0, CHUNK_BYTES, at)),
+    );
+    if (!one || !other?.equals(one)) return false;
+  }
+  return true;
+}
+
+/** The shell command that moves a file aside, to a name that is free. */
+export function moveAside(path: string, suffix: string): string {
+  return `mv ${quote(path)} ${quote(findFreeName(path, suffix))}`;
+}
+
+export function findFreeName(path: string, suffix: string): string {
+  let name = `${path}.${suffix}`;
+  for (let number = 2; existsSync(name); number++) name = `${path}.${suffix}-${number}`;
+  return name;
+}
+
+/** Quotes an argument of a shell's command. */
+export function quote(path: string): string {
+  return `'${path.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** Where a link leads; undefined if it is none, or gone, or without /proc. */
+export function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function unsafe(what: string, remedy: string): Finding {
+  return { effect: 'unsafe', what, remedy };
+}
