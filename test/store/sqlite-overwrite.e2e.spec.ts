@@ -7,6 +7,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -75,6 +76,20 @@ describe('once a file is overwritten, nothing more is acknowledged, and a stop l
     service = await ServiceProcess.start({ store, token: service.token });
     expect(await ids()).toEqual([1n]);
   });
+});
+
+it('a copy of the log from before, over which the next commit has written an end, is noticed', async () => {
+  expect(await create(2n)).toBe(200);
+  const before = readFileSync(`${store.path}-wal`);
+  expect(await create(3n)).toBe(200);
+  // An inspection begins every second.
+  await sleep(3_000);
+  writeFileSync(`${store.path}-wal`, before);
+  await create(4n);
+  const { details } = await service.monitor.until(503, 'store');
+  expect(details.store?.message).toContain(
+    `${store.path}-wal was overwritten while the service runs`,
+  );
 });
 
 it('what SQLite writes to the files for others is no harm', async () => {

@@ -5,7 +5,8 @@
  * 1. The header of the file has an id of the store. A copy of another store, or from before the latest start, has another.
  * 2. sqlite3's `.restore` gives the store another id as well, but through SQLite: the log has it, and nothing is mixed.
  * 3. The file is as long as its header says, unless SQLite has cut it by a VACUUM.
- * 4. The log is as long as its index says, and its last page belongs to its header.
+ * 4. The log is as long as its index says, and its last page belongs to its header. What was its end before is still there: a
+ *    copy of the log from before lacks it, though the next commit writes an end that fits.
  *
  * This is read by each inspection, and before whatever copies the log into the file: a checkpoint, or the last connection as
  * it closes. What was found overwritten once stays so: the next start, which reads the files anew, decides about them.
@@ -34,9 +35,20 @@ interface Files {
   readonly awaitLogSize: () => LogSize;
 }
 
-/** Says what to do. The log is moved away, not removed: it may have what was acknowledged. */
-export function describeOverwritten(file: string, suffix: '' | '-wal', moveLog: string): Finding {
-  const keep = `restore a backup (docs/operating.md#restore), or, to keep what is there now, stop the service, then \`${moveLog}\``;
+/**
+ * Says what to do. The log is moved away, not removed: it may have what was acknowledged.
+ * @param moveLog undefined if the file is no database any more, so that there is nothing to keep
+ */
+export function describeOverwritten(
+  file: string,
+  suffix: '' | '-wal',
+  moveLog: string | undefined,
+): Finding {
+  const restore = 'restore a backup (docs/operating.md#restore)';
+  const keep =
+    moveLog === undefined
+      ? restore
+      : `${restore}, or, to keep what is there now, stop the service, then \`${moveLog}\``;
   return {
     effect: 'unsafe',
     what: `${file}${suffix} was overwritten while the service runs`,
@@ -51,6 +63,8 @@ export class Content {
   /** What the latest check has found. */
   private last = { size: 0, schemaVersion: 0 };
   private overwritten: '' | '-wal' | undefined;
+  /** The last page of the log, as of the latest check. */
+  private end: { salts: Buffer; at: number; frame: Buffer } | undefined;
 
   constructor(files: Files) {
     this.files = files;
@@ -60,6 +74,11 @@ export class Content {
   /** Whether a file was found overwritten before. */
   get isOverwritten(): boolean {
     return this.overwritten !== undefined;
+  }
+
+  /** Whether the file has the header of a database. */
+  get isDatabase(): boolean {
+    return this.readHeader().isDatabase;
   }
 
   /** Finds which file was overwritten: the store's, '', or its log. @throws Error with SQLite's code */
@@ -124,8 +143,15 @@ export class Content {
     const header = readAt(log, 0, LOG_HEADER);
     const frame = readAt(log, end - pageSize - FRAME_HEADER, FRAME_HEADER);
     const isLog = header.readUInt32BE(0) >>> 1 === 0x377f0682 >>> 1;
-    const isSame = header.subarray(16, 24).equals(frame.subarray(8, 16));
-    return isLog && isSame && fstatSync(log).size >= end;
+    const salts = header.subarray(16, 24);
+    const isSame = salts.equals(frame.subarray(8, 16));
+    const { end: before } = this;
+    // A log that starts over has other salts.
+    const isOlder =
+      before?.salts.equals(salts) && !readAt(log, before.at, FRAME_HEADER).equals(before.frame);
+    if (!isLog || !isSame || isOlder || fstatSync(log).size < end) return false;
+    this.end = { salts, at: end - pageSize - FRAME_HEADER, frame };
+    return true;
   }
 }
 

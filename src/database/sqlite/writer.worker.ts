@@ -124,7 +124,11 @@ function findOverwritten() {
   const suffix = content.findOverwritten();
   return suffix === undefined
     ? undefined
-    : describeOverwritten(file, suffix, moveAside(`${file}-wal`, 'old'));
+    : describeOverwritten(
+        file,
+        suffix,
+        content.isDatabase ? moveAside(`${file}-wal`, 'old') : undefined,
+      );
 }
 
 /** @throws Error with a code that is no one of SQLite's, but starts as that of a file that was moved */
