@@ -34,6 +34,8 @@ function runStopped(line: string) {
   });
   terminal = child;
   child.stdin.write(`${STOP}\n`);
+  // A command that was killed reads nothing more.
+  child.stdin.on('error', () => undefined);
   return {
     ended: untilEnd(child),
     go: () => child.stdin.end(GO),

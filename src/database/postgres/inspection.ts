@@ -132,7 +132,7 @@ problems (rank, effect, what, remedy) AS (
   FROM cols, unnest(rights) AS privilege WHERE type IS NOT NULL AND attnum IS NOT NULL
   GROUP BY ident, privilege HAVING NOT bool_and(has_column_privilege(attrelid, attnum, privilege))
 )
-SELECT (SELECT json_agg(problems ORDER BY rank) FROM problems) AS problems,
+SELECT (SELECT json_agg(problems ORDER BY rank, what) FROM problems) AS problems,
   (SELECT json_agg(sequences) FROM sequences WHERE has_sequence_privilege(sequence, 'SELECT')) AS sequences,
   to_regproc('run_command_on_workers') IS NOT NULL AS has_workers, ${server} AS server,
   (SELECT oid FROM pg_database WHERE datname = current_database())::text AS database,

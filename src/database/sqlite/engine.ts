@@ -108,7 +108,9 @@ export const sqlite: Engine = {
   },
 
   listMeddlers: `
-    SELECT 'the trigger ' || name || ' of plants' AS name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'plants' COLLATE NOCASE`,
+    SELECT 'the trigger ' || name || ' of plants' AS name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'plants' COLLATE NOCASE
+    UNION ALL SELECT 'the clause ON CONFLICT of plants' FROM sqlite_schema
+    WHERE name = 'plants' COLLATE NOCASE AND (sql LIKE '%ON CONFLICT REPLACE%' OR sql LIKE '%ON CONFLICT IGNORE%')`,
 
   shareConnection({ driver }, { waitTimeoutMs }, onFailure) {
     return new OwnTransactions(driver as BetterSqlite3Driver, waitTimeoutMs, onFailure);
