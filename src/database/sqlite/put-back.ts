@@ -31,7 +31,7 @@ const CHUNK_BYTES = 2 ** 20;
 const DELETED = ' (deleted)';
 
 /** Says how to put back what has lost its name. */
-export function describeMoved({ path }: OpenedFile, store: OpenStore): Finding {
+export function describeMoved({ path, ino }: OpenedFile, store: OpenStore): Finding {
   const { file, descriptor } = store;
   const replaced = `${path} was removed or replaced while the service runs`;
   if (path.startsWith(`${file}-`)) return unsafe(replaced, 'put it back, or restart the service');
@@ -40,9 +40,10 @@ export function describeMoved({ path }: OpenedFile, store: OpenStore): Finding {
   const keepNew = exists
     ? `; to keep the file that is there now, stop the service, then \`${moveAside(`${file}-wal`, 'old')}\``
     : '';
-  const link = readLink(`/proc/self/fd/${descriptor}`);
-  if (link === undefined)
-    return unsafe(replaced, `put it back: it is open in this process alone${keepNew}`);
+  // A file that was replaced before there was a writer is not open here.
+  const isOpen = fstatSync(descriptor, { bigint: true }).ino === ino;
+  const link = isOpen ? readLink(`/proc/self/fd/${descriptor}`) : undefined;
+  if (link === undefined) return unsafe(replaced, `put it back${keepNew}`);
   if (link === file)
     return unsafe(
       `${file} is hidden while the service runs: something is mounted over its folder`,
