@@ -72,13 +72,13 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
    */
   async awaitInTime<Value>(begin: () => Promise<Value>): Promise<Value> {
     this.assertSound();
-    const explain = async (error: unknown) => {
-      throw await this.explainFailure(error);
-    };
-    // With a reason that it took too long, an inspection would find no other.
-    return withTimeout(begin().catch(explain), this.timeoutMs).catch((error: unknown) => {
-      throw this.recordFailure(error);
-    });
+    const until = performance.now() + this.timeoutMs;
+    try {
+      return await withTimeout(begin(), this.timeoutMs);
+    } catch (error) {
+      const explained = this.explainFailure(error);
+      throw await withTimeout(explained, until - performance.now()).catch(() => error);
+    }
   }
 
   /** @throws StoreUnavailableException while the latest inspection has found a problem */
