@@ -77,7 +77,8 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
       return await withTimeout(begin(), this.timeoutMs);
     } catch (error) {
       const explained = this.explainFailure(error);
-      throw await withTimeout(explained, until - performance.now()).catch(() => error);
+      const late = (reason: unknown) => this.recordFailure(reason);
+      throw await withTimeout(explained, until - performance.now()).catch(late);
     }
   }
 

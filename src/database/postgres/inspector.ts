@@ -171,21 +171,31 @@ export class PostgresInspector {
 
 /** Finds migrations that are missing, and sequences that would give a key again. */
 async function findInRows(runner: Runner, { sequences }: Found): Promise<StoreProblem[]> {
-  const ran = await runner.query<{ name: string }[]>(`SELECT name FROM ${MIGRATIONS_TABLE}`);
-  const missing = MIGRATIONS.find(({ name }) => !ran.some((row) => row.name === name));
+  const ran = await listRows(runner, `SELECT name FROM ${MIGRATIONS_TABLE}`, 'name');
+  const missing = MIGRATIONS.find(({ name }) => !ran.includes(name));
   if (missing) {
     const row = `INSERT INTO ${MIGRATIONS_TABLE} (timestamp, name) VALUES (${missing.name.slice(-13)}, '${missing.name}')`;
     const remedy = `its tables are there: put its row back by \`${row}\``;
     return [new StoreProblem('missing', `the migration ${missing.name} is missing`, remedy)];
   }
   if (!sequences) return [];
-  const behind = await runner.query<{ sequence: string }[]>(
+  const behind = await listRows(
+    runner,
     sequences.map(selectBehind).join(' UNION ALL '),
+    'sequence',
   );
   return sequences.flatMap(({ table, key, sequence }) => {
-    if (!behind.some((row) => row.sequence === sequence)) return [];
+    if (!behind.includes(sequence)) return [];
     const what = `the sequence of ${table}.${key} is behind its rows, as after logical replication`;
     const advance = `SELECT setval('${sequence}', MAX(${key})) FROM ${table}`;
     return [new StoreProblem('unsafe', what, `run \`${advance}\``)];
   });
+}
+
+/** @throws StoreUnavailableException if the rows are those of another statement, as a proxy may have repeated a message */
+async function listRows(runner: Runner, sql: string, column: string): Promise<unknown[]> {
+  const rows: unknown = await runner.query<unknown>(sql);
+  if (!Array.isArray(rows) || !rows.every((row) => column in Object(row)))
+    throw new StoreUnavailableException(OUT_OF_ORDER);
+  return rows.map((row: Record<string, unknown>) => row[column]);
 }
