@@ -1,37 +1,32 @@
 import { Injectable } from '@nestjs/common';
-import type { OpenAPIObject } from '@nestjs/swagger';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Application, IRoute } from 'express';
 
-interface Route {
-  /** As of Express: `/plants/:id`. */
-  readonly path: string;
-  readonly pattern: RegExp;
-  readonly methods: readonly string[];
+/** A layer of Express's router (github.com/pillarjs/router), with what Express's types lack of it. */
+interface Layer {
+  readonly route?: IRoute & { readonly methods: Readonly<Record<string, boolean>> };
+  match(path: string): unknown;
 }
 
-/** The routes of the controllers, by the OpenAPI document that Nest builds of them. */
+/** Nest names the handler of a controller's method `PlantsController.create`; others are middleware, or of the docs page. */
+function isOperation({ route }: Layer): boolean {
+  return route?.stack.some(({ name }) => name.includes('.')) ?? false;
+}
+
+/** The routes of the controllers, by Express's router. */
 @Injectable()
 export class Routes {
-  private routes: readonly Route[] | undefined;
-  /** Set by createApp(): the document is built of an application, once its modules and its prefix are known. */
-  buildDocument: () => Pick<OpenAPIObject, 'paths'> = () => ({ paths: {} });
+  constructor(private readonly adapterHost: HttpAdapterHost) {}
 
-  /** Finds the path that a request is for, with the methods that it has; undefined if it has none. */
-  find(path: string): Pick<Route, 'path' | 'methods'> | undefined {
-    this.routes ??= Object.entries(this.buildDocument().paths).map(toRoute);
-    const found = this.routes.filter(({ pattern }) => pattern.test(path));
-    const methods = new Set(found.flatMap((route) => route.methods));
-    return found[0] && { path: found[0].path, methods: [...methods].sort() };
+  /** Finds the path that a request is for, such as `/plants/:id`, with the methods that it has; undefined if it has none. */
+  find(path: string): { readonly path: string; readonly methods: readonly string[] } | undefined {
+    const { router } = this.adapterHost.httpAdapter.getInstance<Application>();
+    const layers = (router.stack as unknown as readonly Layer[]).filter(isOperation);
+    const routes = layers.flatMap((layer) => (layer.match(path) ? (layer.route ?? []) : []));
+    const methods = new Set(routes.flatMap((route) => Object.keys(route.methods)));
+    // Express serves HEAD by GET.
+    if (methods.has('get')) methods.add('head');
+    const names = Array.from(methods, (name) => name.toUpperCase()).sort();
+    return routes[0] && { path: routes[0].path, methods: names };
   }
-}
-
-function toRoute([template, operations]: [string, object]): Route {
-  const methods = Object.keys(operations).map((name) => name.toUpperCase());
-  // Express serves HEAD by GET.
-  if (methods.includes('GET')) methods.push('HEAD');
-  const pattern = RegExp.escape(template).replace(/\\\{\w+\\\}/g, '[^/]+');
-  return {
-    path: template.replace(/\{(\w+)\}/g, ':$1'),
-    pattern: new RegExp(`^${pattern}$`),
-    methods,
-  };
 }
