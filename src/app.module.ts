@@ -19,8 +19,6 @@ import { readKeyPair } from './lifecycle/key-pair.js';
 import { Shutdown } from './lifecycle/shutdown.js';
 import { announceCertificate } from './lifecycle/tls.js';
 import { serveDocument } from './openapi/docs-page.js';
-import { buildDocument } from './openapi/document.js';
-import { GroupCommit } from './plants/group-commit.js';
 import { PlantsModule } from './plants/plants.module.js';
 import { ServiceLogger } from './telemetry/logger.js';
 import { RequestLog } from './telemetry/request-log.js';
@@ -75,10 +73,8 @@ export async function createApp(
     },
   );
   if (keyPair) announceCertificate(keyPair.expiresAt);
-  const groups = app.get(GroupCommit);
   respondToClientErrors(app.getHttpServer(), app.get(Connections));
-  addMiddleware(app, config, () => groups.isFull);
-  app.get(Routes).buildDocument = () => buildDocument(app, config);
+  addMiddleware(app, config);
   if (config.docs) serveDocument(app, config);
   return app;
 }

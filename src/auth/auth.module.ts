@@ -3,7 +3,10 @@ import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
+import { JsonBodyGuard } from '../http/json-body.js';
+import { BearerGuard } from './bearer.guard.js';
 import { BearerStrategy, JWT_VERIFIER } from './bearer.strategy.js';
+import { RateLimitGuard } from './rate-limit.guard.js';
 import { LastUsed } from './tokens/last-used.js';
 import { Token } from './tokens/token.entity.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
@@ -34,9 +37,20 @@ const rateLimiter = {
     rateLimit && new RateLimiterMemory({ points: rateLimit.requests, duration: rateLimit.seconds }),
 };
 
+/** The parts of the OperationGuard, which Nest makes in the module of each guarded controller. */
+const GUARDS = [BearerGuard, RateLimitGuard, JsonBodyGuard];
+
 @Module({
   imports: [TypeOrmModule.forFeature([Token])],
-  providers: [BearerStrategy, jwtVerifier, LastUsed, rateLimiter, tokensService, TokenVerifier],
-  exports: [rateLimiter],
+  providers: [
+    ...GUARDS,
+    BearerStrategy,
+    jwtVerifier,
+    LastUsed,
+    rateLimiter,
+    tokensService,
+    TokenVerifier,
+  ],
+  exports: GUARDS,
 })
 export class AuthModule {}

@@ -1,5 +1,6 @@
 import { applyDecorators, UseGuards } from '@nestjs/common';
 import { ApiBearerAuth } from '@nestjs/swagger';
+import { ERRORS, type ErrorCode } from '../errors/error-codes.js';
 import {
   ApiError,
   documentHeader,
@@ -7,48 +8,77 @@ import {
   RETRY_AFTER,
   type Headers,
 } from '../errors/error.dto.js';
-import { JsonBodyGuard } from '../http/json-body.js';
-import { BearerGuard } from './bearer.guard.js';
-import { RateLimitGuard } from './rate-limit.guard.js';
+import { OperationGuard } from './operation.guard.js';
+import { RequiredScope, type Scope } from './scopes.js';
 
 /** The headers of a successful response, for `@ApiOkResponse()`. */
 export const RESPONSE_HEADERS: Headers = { ...REQUEST_ID, ...documentRateLimit(150) };
 
-/** Guards an operation, reads its JSON body for `@Body()`, documents its token and errors. Its module imports AuthModule. */
-export function Authenticated(): MethodDecorator & ClassDecorator {
+/** The errors of a JSON body, for `@Authenticated()` of an operation that has one. */
+export const BODY_ERRORS = [ERRORS.INVALID_JSON, ERRORS.MEDIA_TYPE, ERRORS.TOO_LARGE] as const;
+
+/**
+ * Guards an operation, reads its JSON body for `@Body()`, and documents its token and its errors. Its module imports AuthModule.
+ * @param scope what a token must have for this operation
+ * @param errors rows of ERRORS that this operation itself can give, besides those of every operation
+ */
+export function Authenticated(
+  scope: Scope,
+  ...errors: readonly ErrorCode[]
+): MethodDecorator & ClassDecorator {
+  const invalid = errors.filter(({ status }) => status === 400);
+  const others = Map.groupBy(
+    errors.filter(({ status }) => status !== 400),
+    ({ status }) => status,
+  );
   return applyDecorators(
-    // The token may be revoked while a body arrives: it is verified once more behind it.
-    UseGuards(BearerGuard, RateLimitGuard, JsonBodyGuard, BearerGuard),
+    RequiredScope(scope),
+    UseGuards(OperationGuard),
     ApiBearerAuth('bearerAuth'),
-    ApiError(400, 'unexpected error', documentRateLimit(150)),
-    ApiError(401, 'no bearer token, or an invalid or expired one', {
-      'WWW-Authenticate': documentHeader(
-        'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',
-        'Bearer realm="plant-store", error="invalid_token"',
-      ),
-    }),
+    ApiError([...invalid, ERRORS.BAD_REQUEST], 'unexpected error', documentRateLimit(150)),
+    ...Array.from(others.values(), (group) =>
+      ApiError(group, group.map(({ message }) => message).join('; '), documentRateLimit(150)),
+    ),
     ApiError(
-      403,
-      'a valid JSON Web Token that lacks the scope; only where the operator accepts such tokens',
+      [ERRORS.NO_TOKEN, ERRORS.INVALID_TOKEN],
+      'no bearer token, or an invalid or expired one',
       {
         'WWW-Authenticate': documentHeader(
-          'The challenge of RFC 6750, section 3, with the scope that is required',
-          'Bearer realm="plant-store", error="insufficient_scope", scope="plants:create"',
+          'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',
+          'Bearer realm="plant-store", error="invalid_token"',
         ),
       },
     ),
-    ApiError(408, 'the request did not arrive in time: send it again'),
-    ApiError(429, "over the token's rate limit, where the operator has set one: try again later", {
-      ...RETRY_AFTER,
-      ...documentRateLimit(0),
+    ApiError([ERRORS.INSUFFICIENT_SCOPE], describeForbidden(scope), {
+      'WWW-Authenticate': documentHeader(
+        'The challenge of RFC 6750, section 3, with the scope that is required',
+        `Bearer realm="plant-store", error="insufficient_scope", scope="${scope}"`,
+      ),
     }),
-    ApiError(500, 'a fault of the service'),
+    ApiError([ERRORS.REQUEST_TIMEOUT], 'the request did not arrive in time: send it again'),
     ApiError(
-      503,
+      [ERRORS.RATE_LIMITED],
+      "over the token's rate limit, where the operator has set one: try again later",
+      { ...RETRY_AFTER, ...documentRateLimit(0) },
+    ),
+    ApiError([ERRORS.INTERNAL], 'a fault of the service'),
+    ApiError(
+      [
+        ERRORS.STORE_UNAVAILABLE,
+        ERRORS.OVERLOADED,
+        ERRORS.SHUTTING_DOWN,
+        ERRORS.IDENTITY_PROVIDER_UNAVAILABLE,
+      ],
       'overloaded, shutting down, or the store or the identity provider unavailable: try again later',
       RETRY_AFTER,
     ),
   );
+}
+
+/** Every token of the service has the scope `plants:create`. */
+function describeForbidden(scope: Scope): string {
+  if (scope !== 'plants:create') return 'a valid token that lacks the scope';
+  return 'a valid JSON Web Token that lacks the scope; only where the operator accepts such tokens';
 }
 
 /** Documents the headers of a rate limit. They are optional: a proxy's 429 has none. @param left in the example */

@@ -1,32 +1,40 @@
 import { Injectable, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
+import { Config } from '../config/config.js';
 import { ERRORS, ApiException, InvalidTokenException } from '../errors/error-codes.js';
-import { Stopwatch } from './stopwatch.js';
+import type { Principal } from './principal.js';
+import { RequiredScope, toProviderWord, type Scope } from './scopes.js';
 
 /** The credentials of RFC 6750, section 2.1; the scheme's case does not matter (RFC 9110, 11.1). */
 const CREDENTIALS = /^bearer +\S/i;
 
-/** For how long a verified token needs no further look: that of a request whose body came with its headers. */
-const VERIFIED_FOR_MS = 500;
-
-/** Lets a request pass whose `Authorization` header carries an active token. */
+/** Lets a request pass whose `Authorization` header carries an active token that has the scope of the operation. */
 @Injectable()
 export class BearerGuard extends AuthGuard('bearer') {
-  /** Passport keeps what it is given until a full collection: give it the header only. */
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly config: Config,
+  ) {
+    super();
+  }
+
+  /**
+   * Passport keeps what it is given until a full collection, so it is given the header only.
+   * @throws ApiException NO_TOKEN, INSUFFICIENT_SCOPE; InvalidTokenException; what the strategy throws
+   */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
-    if (request.verified && request.verified.elapsedMs < VERIFIED_FOR_MS) return true;
     const { authorization = '' } = request.headers;
     const shown: Pick<Request, 'headers' | 'user'> = { headers: { authorization } };
     const http = { getRequest: () => shown, getResponse: () => ({}) };
     await super.canActivate({ switchToHttp: () => http } as ExecutionContext);
     request.user = shown.user;
-    request.verified = new Stopwatch();
+    this.assertScope(context, shown.user);
     return true;
   }
 
-  /** @throws ApiException NO_TOKEN; InvalidTokenException; what the strategy has thrown */
   override handleRequest<User>(
     error: Error | null,
     principal: User | false,
@@ -39,5 +47,18 @@ export class BearerGuard extends AuthGuard('bearer') {
     if (CREDENTIALS.test(authorization))
       throw new InvalidTokenException('malformed: more than a token after Bearer');
     throw new ApiException(ERRORS.NO_TOKEN);
+  }
+
+  /** An operation without a scope is a mistake of the code: nobody may use it. The challenge is that of RFC 6750, section 3. */
+  private assertScope(context: ExecutionContext, principal: Principal | undefined): void {
+    const targets = [context.getHandler(), context.getClass()];
+    const scope = this.reflector.getAllAndOverride<Scope | undefined>(RequiredScope, targets);
+    if (scope === undefined) throw new Error('the operation names no scope: @Authenticated(SCOPE)');
+    if (principal?.scopes.includes(scope)) return;
+    const kind = ERRORS.INSUFFICIENT_SCOPE;
+    const word = toProviderWord(scope, this.config.authScope);
+    const challenge = `${kind.headers['www-authenticate']}, scope="${word}"`;
+    const headers = { 'www-authenticate': challenge };
+    throw new ApiException({ ...kind, headers }, `${kind.message} ${word}`);
   }
 }

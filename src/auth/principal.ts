@@ -1,19 +1,16 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
-import type { Stopwatch } from './stopwatch.js';
+import type { Scope } from './scopes.js';
 
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- Passport's types are extended like this
   namespace Express {
-    interface Request {
-      /** Since its token was verified. */
-      verified?: Stopwatch;
-    }
-
     interface User {
       /** Stored with each plant that it creates, never reused: `token:3`, or `jwt:alice` for the `sub` alice. */
       readonly id: string;
       readonly name: string;
+      /** What its token may do. */
+      readonly scopes: readonly Scope[];
     }
   }
 }

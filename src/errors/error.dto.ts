@@ -41,16 +41,22 @@ export const RETRY_AFTER: Headers = {
   'Retry-After': documentHeader('Seconds to wait before the request is sent again', 1),
 };
 
-/** Documents a response with an Error body, and an example of each error. @param headers beside X-Request-Id */
+/**
+ * Documents a response with an Error body.
+ * @param errors those that it may have, all of one status: each is an example
+ * @param headers those beside X-Request-Id
+ */
 export function ApiError(
-  status: number,
+  errors: readonly ErrorCode[],
   description: string,
   headers?: Headers,
 ): MethodDecorator & ClassDecorator {
   const examples: Record<string, { summary: string; value: ErrorDto }> = {};
-  for (const [name, { error, message, ...kind }] of Object.entries(ERRORS))
-    if (kind.status === status)
+  for (const [name, row] of Object.entries<ErrorCode>(ERRORS)) {
+    const { error, message } = row;
+    if (errors.includes(row))
       examples[name] = { summary: `${error}: ${message}`, value: { error, message } };
-  const options = { status, description, type: ErrorDto, examples };
+  }
+  const options = { status: errors[0]?.status ?? 500, description, type: ErrorDto, examples };
   return ApiResponse({ ...options, headers: { ...REQUEST_ID, ...headers } });
 }

@@ -22,7 +22,10 @@ export class JsonBodyGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<RawBodyRequest<Request>>();
     const { headers, rawBody } = request;
-    if (!hasBody(request)) return true;
+    if (!hasBody(request)) {
+      if (SENDS_BODY.test(request.method)) Object.defineProperty(request, 'body', PARSED_WHEN_READ);
+      return true;
+    }
     checkType(headers['content-type']);
     if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
       throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
@@ -37,23 +40,27 @@ export class JsonBodyGuard implements CanActivate {
 
 /**
  * `request.body` is parsed each time that it is read, and only its reader keeps it: parsed JSON may take ninety times its
- * bytes, and requests wait, for their token and for their commit. @throws ApiException INVALID_JSON, TOO_LARGE
+ * bytes, and requests wait, for their token and for their commit. Who reads a body that is missing gets an exception: so an
+ * operation without `@Body()` needs none. @throws ApiException INVALID_JSON, TOO_LARGE, MEDIA_TYPE
  */
-const PARSED_WHEN_READ: PropertyDescriptor & ThisType<Request & { readonly rawBody: Buffer }> = {
+const PARSED_WHEN_READ: PropertyDescriptor & ThisType<RawBodyRequest<Request>> = {
   configurable: true,
   get() {
-    return parseJson(this.rawBody);
+    return this.rawBody ? parseJson(this.rawBody) : checkType();
   },
   set(value) {
     Object.defineProperty(this, 'body', { value, writable: true });
   },
 };
 
+/** The methods of requests that have a body (RFC 9110, section 9.3). */
+const SENDS_BODY = /^(POST|PUT|PATCH)$/;
+
 /** Whether bytes are sent (RFC 9112, section 6.3), or a media type tells of a body that is empty. */
 function hasBody({ headers, method }: Request): boolean {
   const length = Number(headers['content-length'] ?? 0);
   if (length > 0 || headers['transfer-encoding'] !== undefined) return true;
-  return headers['content-type'] !== undefined && /^(POST|PUT|PATCH)$/.test(method);
+  return headers['content-type'] !== undefined && SENDS_BODY.test(method);
 }
 
 /** Parameters are ignored: application/json defines none (RFC 8259, section 11). @throws ApiException MEDIA_TYPE */

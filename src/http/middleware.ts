@@ -25,11 +25,7 @@ const CORS = {
 };
 
 /** Adds the middleware in the order in which it runs, before the guards. */
-export function addMiddleware(
-  app: NestExpressApplication,
-  config: Config,
-  isOverloaded: () => boolean,
-): void {
+export function addMiddleware(app: NestExpressApplication, config: Config): void {
   const { corsOrigins, scheme } = config;
   const drain = app.get(Drain);
   app.use(app.get(Connections).createContext());
@@ -46,7 +42,6 @@ export function addMiddleware(
     // Node drops what follows a request to upgrade, so the connection must close.
     if (request.headers.upgrade !== undefined) response.setHeader('connection', 'close');
     if (drain.phase === 'refusing') throw new ApiException(ERRORS.SHUTTING_DOWN);
-    if (isOverloaded()) throw new ApiException(ERRORS.OVERLOADED);
     checkRequest(request);
     next();
   }) satisfies RequestHandler);

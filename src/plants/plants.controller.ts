@@ -1,8 +1,10 @@
-import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, UseGuards } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
-import { Authenticated, RESPONSE_HEADERS } from '../auth/authenticated.decorator.js';
+import { Authenticated, BODY_ERRORS, RESPONSE_HEADERS } from '../auth/authenticated.decorator.js';
 import { CurrentPrincipal, type Principal } from '../auth/principal.js';
+import { ERRORS } from '../errors/error-codes.js';
 import { NewPlantPipe } from './new-plant.pipe.js';
+import { OverloadGuard } from './overload.guard.js';
 import { NewPlantDto, PlantDto } from './plant.dto.js';
 import { PlantsService } from './plants.service.js';
 
@@ -34,7 +36,9 @@ export class PlantsController {
 
   @Post()
   @HttpCode(200)
-  @Authenticated()
+  @Authenticated('plants:create', ...BODY_ERRORS, ERRORS.INVALID_PLANT, ERRORS.ID_TAKEN)
+  // Runs before the guard above it: decorators of a method are applied from the last to the first.
+  @UseGuards(OverloadGuard)
   @ApiOperation({
     operationId: 'createPlant',
     summary: 'Creates a new plant in the store',

@@ -102,6 +102,20 @@ it('the keys of the provider are loaded at the start, before there is a token', 
   await own.stop();
 });
 
+it('AUTH_SCOPE is the word of the provider for plants:create, and the only one', async () => {
+  const word = 'https://plants.example/create';
+  const named = await Service.start({ ...provider.env, AUTH_SCOPE: word });
+  const exp = Math.floor(Date.now() / 1000) + 60;
+  const claims = { iss: provider.url, aud: AUDIENCE, sub: 'x', exp };
+  const sign = (scope: string) => provider.key('second').sign({ ...claims, scope });
+  await postUntil(200, await sign(`x ${word}`), named);
+  expect(await post(await sign('plants:create'), named)).toMatchObject({
+    status: 403,
+    headers: { 'www-authenticate': expect.stringContaining(`scope="${word}"`) },
+  });
+  await named.stop();
+});
+
 it('accepts every asymmetric algorithm, each with its own key only', async () => {
   const all = await IdentityProvider.start(ALGORITHMS);
   const ready = await Service.start(all.env);

@@ -119,6 +119,52 @@ describe('what a handler takes', () => {
     expect(await notes.create('/notes/big', body)).toMatchObject(refusal);
   });
 
+  it('an operation of another scope refuses tokens of the service', async () => {
+    expect(await notes.create('/notes/other')).toMatchObject({
+      status: 403,
+      headers: {
+        'www-authenticate':
+          'Bearer realm="plant-store", error="insufficient_scope", scope="notes:other"',
+      },
+      body: { error: 2002, message: 'the token lacks the scope notes:other' },
+    });
+  });
+
+  it('an operation that names no scope is for nobody', async () => {
+    const refusal = { status: 500, body: { error: 5000 } };
+    expect(await notes.create('/notes/unscoped')).toMatchObject(refusal);
+  });
+
+  it('an operation whose body is of another type', async () => {
+    const headers = { ...notes.service.client.headers, 'content-type': 'text/plain' };
+    const response = await notes.send('POST', '/notes/text', { headers, body: 'oak' });
+    expect(response).toMatchObject({ status: 200, body: { text: 'oak' } });
+  });
+
+  it('a missing body is 1001 where @Body() reads it, and fine elsewhere', async () => {
+    const { authorization } = notes.service.client.headers;
+    const init = { headers: { authorization } as Record<string, string> };
+    expect(await notes.send('POST', '/notes/mine', init)).toMatchObject({
+      status: 400,
+      body: { error: 1001, message: expect.stringContaining('the media type is missing') },
+    });
+    expect(await notes.send('POST', '/notes/bodiless', init)).toMatchObject({ status: 200 });
+  });
+
+  it('@Authenticated() documents the errors of its own operation only', async () => {
+    interface Operation {
+      readonly responses: Record<string, { content: Record<string, { examples: object }> }>;
+    }
+    const { body } = await notes.send('GET', '/openapi.json');
+    const { paths } = body as { paths: Record<string, { post: Operation }> };
+    const listErrors = (path: string, status: number) =>
+      Object.keys(paths[path]?.post.responses[status]?.content['application/json']?.examples ?? {});
+    expect(listErrors('/notes/mine', 400)).toEqual(['BAD_REQUEST']);
+    const [json, type, large] = ['INVALID_JSON', 'MEDIA_TYPE', 'TOO_LARGE'];
+    expect(listErrors('/notes/big', 400)).toEqual([json, type, large, 'BAD_REQUEST']);
+    expect(listErrors('/notes/big', 404)).toEqual(['NO_SUCH_PATH']);
+  });
+
   it('a second @Authenticated() operation', async () => {
     const body = '[1]';
     expect(await notes.send('POST', '/notes/mine', { body })).toMatchObject({

@@ -18,8 +18,11 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { IsString, MaxLength } from 'class-validator';
 import type { Request, Response } from 'express';
 import { Column, Entity, PrimaryGeneratedColumn, Repository } from 'typeorm';
-import { Authenticated } from '../../src/auth/authenticated.decorator.js';
+import { Authenticated, BODY_ERRORS } from '../../src/auth/authenticated.decorator.js';
+import { BearerGuard } from '../../src/auth/bearer.guard.js';
 import { CurrentPrincipal, type Principal } from '../../src/auth/principal.js';
+import { RequiredScope, type Scope } from '../../src/auth/scopes.js';
+import { ERRORS } from '../../src/errors/error-codes.js';
 import { ParseInt64Pipe } from '../../src/http/int64.js';
 import { JsonBodyGuard } from '../../src/http/json-body.js';
 import { IsInt64 } from '../../src/http/validators.js';
@@ -116,16 +119,43 @@ export class NotesController {
   }
 
   @Post('valid')
-  @Authenticated()
+  @Authenticated('plants:create')
   valid(@Body() note: NoteDto) {
     return { isDto: note instanceof NoteDto, note };
   }
 
   @Post('mine')
   @HttpCode(200)
-  @Authenticated()
+  @Authenticated('plants:create')
   mine(@Body() body: unknown, @CurrentPrincipal() principal: Principal) {
     return { body, principal: principal.name };
+  }
+
+  @Post('other')
+  @Authenticated('notes:other' as Scope)
+  other() {
+    return {};
+  }
+
+  @Post('bodiless')
+  @HttpCode(200)
+  @Authenticated('plants:create')
+  bodiless() {
+    return {};
+  }
+
+  @Post('unscoped')
+  @UseGuards(BearerGuard)
+  unscoped() {
+    return {};
+  }
+
+  @Post('text')
+  @HttpCode(200)
+  @RequiredScope('plants:create')
+  @UseGuards(BearerGuard)
+  async text(@Req() request: Request) {
+    return { text: (await request.toArray()).join('') };
   }
 
   @Get('big/:id')
@@ -135,7 +165,7 @@ export class NotesController {
 
   @Post('big')
   @HttpCode(200)
-  @Authenticated()
+  @Authenticated('plants:create', ...BODY_ERRORS, ERRORS.NO_SUCH_PATH)
   bigBody(@Body() { id, next }: BigDto) {
     return { id, next, isBig: typeof id === 'bigint' };
   }

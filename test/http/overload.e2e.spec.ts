@@ -1,6 +1,9 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Controller, Get, Module } from '@nestjs/common';
+import { AuthModule } from '../../src/auth/auth.module.js';
+import { Authenticated } from '../../src/auth/authenticated.decorator.js';
 import { MAX_PIPELINED } from '../../src/http/connections.js';
 import { commits, MAX_QUEUED, type Commit } from '../../src/plants/group-commit.js';
 import { requestText, type RawConnection } from '../support/raw-connection.js';
@@ -12,13 +15,26 @@ const ALL = 3 * MAX_QUEUED;
 const EACH = MAX_PIPELINED;
 const CONNECTIONS = ALL / EACH;
 
+/** An operation that needs no room in the queue. */
+@Controller('others')
+class OthersController {
+  @Get()
+  @Authenticated('plants:create')
+  list() {
+    return [];
+  }
+}
+
+@Module({ imports: [AuthModule], controllers: [OthersController] })
+class OthersModule {}
+
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 
 let service: Service;
 let connections: RawConnection[];
 beforeAll(async () => {
   // However long a busy machine takes, the store must not count as unavailable.
-  service = await Service.start({}, [], undefined, { databaseTimeout: 3_600_000 });
+  service = await Service.start({}, [OthersModule], undefined, { databaseTimeout: 3_600_000 });
   // Nor must a request that it was slow to send.
   const limits = { headersTimeout: 0, requestTimeout: 0, maxConnections: 2 * CONNECTIONS };
   Object.assign(service.app.getHttpServer(), limits);
@@ -93,6 +109,15 @@ it('beyond the limit a request is refused before its body arrives; later ones ar
   while (inFlight.count === 0) await sleep(5);
   const flooding = flood();
   while (!(await isRefusedAtOnce()));
+  const { headers } = service.client;
+  for (const [path, status] of [
+    ['/others', 200],
+    ['/openapi.json', 200],
+    ['/nowhere', 404],
+  ] as const)
+    expect((await fetch(`http://127.0.0.1:${service.port}${path}`, { headers })).status).toBe(
+      status,
+    );
   // One that was begun before is refused once its plant has arrived.
   begun.write('{"id":-4,"name":"n"}');
   expect(await begun.read()).toMatchObject({ status: 503, body: { error: 5002 } });

@@ -3,8 +3,9 @@ import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/comm
 import * as jose from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/config.js';
-import { ERRORS, ApiException, InvalidTokenException } from '../../errors/error-codes.js';
+import { ApiException, InvalidTokenException } from '../../errors/error-codes.js';
 import type { Principal } from '../principal.js';
+import { SCOPES, toProviderWord, type Scope } from '../scopes.js';
 import { hashToken } from '../tokens/token.entity.js';
 import { WaitLimit } from '../wait-limit.js';
 import { ProviderKeys } from './provider-keys.js';
@@ -52,7 +53,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     this.keys.stop();
   }
 
-  /** @throws InvalidTokenException; ApiException INSUFFICIENT_SCOPE, IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED */
+  /** @throws InvalidTokenException; ApiException IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED */
   async verify(token: string): Promise<Principal> {
     const hash = hashToken(token);
     const known = this.find(hash);
@@ -86,7 +87,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   }
 }
 
-/** @throws jose's errors; ApiException INSUFFICIENT_SCOPE */
+/** @throws jose's errors */
 async function verifyAccessToken(
   token: string,
   find: jose.JWTVerifyGetKey,
@@ -102,34 +103,25 @@ async function verifyAccessToken(
   const { sub, cnf, exp = 0, scope, scp } = payload;
   const { typ = 'JWT' } = protectedHeader;
   assertClaim(typeof typ === 'string' && TOKEN_TYPES.test(typ), payload, 'typ');
-  const principal = toPrincipal(sub);
+  // The claim is `scope` (RFC 8693, section 4.2). Some providers call it `scp`, or send a list.
+  const words = [scope, scp].flatMap((claim) =>
+    typeof claim === 'string' ? claim.split(' ') : claim,
+  );
+  const scopes = SCOPES.filter((name) => words.includes(toProviderWord(name, authScope)));
+  const principal = toPrincipal(sub, scopes);
   assertClaim(principal !== undefined, payload, 'sub');
   // Such a token is valid only with proof of a key (RFC 7800), which a bearer does not send.
   assertClaim(cnf === undefined, payload, 'cnf');
-  // The claim is `scope` (RFC 8693, section 4.2). Some providers call it `scp`, or send a list.
-  const scopes = [scope, scp].flatMap((claim) =>
-    typeof claim === 'string' ? claim.split(' ') : claim,
-  );
-  if (!scopes.includes(authScope)) throw lackScope(authScope, principal);
   return { principal, endsAt: (exp + CLOCK_TOLERANCE_SECONDS) * 1_000 };
-}
-
-/** With the scope that is required (RFC 6750, section 3). */
-function lackScope(scope: string, { id, name }: Principal): ApiException {
-  const kind = ERRORS.INSUFFICIENT_SCOPE;
-  const challenge = `${kind.headers['www-authenticate']}, scope="${scope}"`;
-  const headers = { 'www-authenticate': challenge };
-  const details = { tokenId: id, tokenName: name };
-  return new ApiException({ ...kind, headers }, `${kind.message} ${scope}`, { details });
 }
 
 function assertClaim(isRight: boolean, payload: jose.JWTPayload, claim: string): asserts isRight {
   if (!isRight) throw new jose.errors.JWTClaimValidationFailed('unexpected value', payload, claim);
 }
 
-function toPrincipal(sub: unknown): Principal | undefined {
+function toPrincipal(sub: unknown, scopes: readonly Scope[] = []): Principal | undefined {
   const isValid = typeof sub === 'string' && SUBJECT.test(sub);
-  return isValid ? { id: `jwt:${sub}`, name: sub } : undefined;
+  return isValid ? { id: `jwt:${sub}`, name: sub, scopes } : undefined;
 }
 
 /** Says for the log what is wrong with a token: jose's code, and the claim. */

@@ -7,6 +7,7 @@ import { StoreInspection } from '../../database/inspection.js';
 import { TOO_LONG } from '../../database/store-errors.js';
 import { StoreUnavailableException, InvalidTokenException } from '../../errors/error-codes.js';
 import type { Principal } from '../principal.js';
+import { TOKEN_SCOPES } from '../scopes.js';
 import { Stopwatch } from '../stopwatch.js';
 import { MAX_WAITING, WaitLimit } from '../wait-limit.js';
 import { LastUsed } from './last-used.js';
@@ -79,7 +80,7 @@ export class TokenVerifier {
       throw new InvalidTokenException('unknown: not in the database');
     }
     const { token, queried } = known;
-    const principal = { id: `token:${token.id}`, name: token.name };
+    const principal = { id: `token:${token.id}`, name: token.name, scopes: TOKEN_SCOPES };
     // The token may have been revoked since a slow query.
     if (queried.elapsedMs >= CACHE_TTL_MS) throw new StoreUnavailableException(TOO_LONG);
     if (!isActive(token)) throw new InvalidTokenException(describeEnd(token), principal);
