@@ -9,7 +9,7 @@ import {
   type Headers,
 } from '../errors/error.dto.js';
 import { OperationGuard } from './operation.guard.js';
-import { RequiredScope, type Scope } from './scopes.js';
+import { RequiredScope, TOKEN_SCOPES, type Scope } from './scopes.js';
 
 /** The headers of a successful response, for `@ApiOkResponse()`. */
 export const RESPONSE_HEADERS: Headers = { ...REQUEST_ID, ...documentRateLimit(150) };
@@ -75,9 +75,8 @@ export function Authenticated(
   );
 }
 
-/** Every token of the service has the scope `plants:create`. */
 function describeForbidden(scope: Scope): string {
-  if (scope !== 'plants:create') return 'a valid token that lacks the scope';
+  if (!TOKEN_SCOPES.includes(scope)) return 'a valid token that lacks the scope';
   return 'a valid JSON Web Token that lacks the scope; only where the operator accepts such tokens';
 }
 

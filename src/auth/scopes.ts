@@ -12,6 +12,6 @@ export const TOKEN_SCOPES: readonly Scope[] = ['plants:create'];
 export const RequiredScope = Reflector.createDecorator<Scope>();
 
 /** The word of an identity provider for a scope: AUTH_SCOPE for `plants:create`, the scope itself for others. */
-export function toProviderWord(scope: Scope, authScope: string): string {
+export function toProviderWord(scope: string, authScope: string): string {
   return scope === 'plants:create' ? authScope : scope;
 }

@@ -46,7 +46,9 @@ export class JsonBodyGuard implements CanActivate {
 const PARSED_WHEN_READ: PropertyDescriptor & ThisType<RawBodyRequest<Request>> = {
   configurable: true,
   get() {
-    return this.rawBody ? parseJson(this.rawBody) : checkType();
+    if (this.rawBody) return parseJson(this.rawBody);
+    checkType();
+    return undefined;
   },
   set(value) {
     Object.defineProperty(this, 'body', { value, writable: true });

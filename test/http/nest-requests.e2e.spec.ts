@@ -1,6 +1,7 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NotesService } from './notes.module.js';
+import { pointerTo, valueAt, type Json } from '../support/published.js';
 
 let notes: NotesService;
 beforeAll(async () => {
@@ -152,13 +153,13 @@ describe('what a handler takes', () => {
   });
 
   it('@Authenticated() documents the errors of its own operation only', async () => {
-    interface Operation {
-      readonly responses: Record<string, { content: Record<string, { examples: object }> }>;
-    }
     const { body } = await notes.send('GET', '/openapi.json');
-    const { paths } = body as { paths: Record<string, { post: Operation }> };
-    const listErrors = (path: string, status: number) =>
-      Object.keys(paths[path]?.post.responses[status]?.content['application/json']?.examples ?? {});
+    const listErrors = (path: string, status: number) => {
+      const response = `${pointerTo('/paths', path)}/post/responses/${status}`;
+      return Object.keys(
+        valueAt(body as Json, `${response}/content/application~1json/examples`) as object,
+      );
+    };
     expect(listErrors('/notes/mine', 400)).toEqual(['BAD_REQUEST']);
     const [json, type, large] = ['INVALID_JSON', 'MEDIA_TYPE', 'TOO_LARGE'];
     expect(listErrors('/notes/big', 400)).toEqual([json, type, large, 'BAD_REQUEST']);
