@@ -106,9 +106,10 @@ describe('the response and both logs have the same X-Request-Id', () => {
 
   it('also where nginx responds itself', async () => {
     const own = { ...client.headers, 'x-request-id': 'refused' };
-    const { status, headers } = await client.send({ method: 'TRACE', headers: own });
-    expect({ status, id: headers['x-request-id'] }).toEqual({ status: 405, id: 'refused' });
-    await nginx.logged(/"TRACE \/plants" 405 \S+ refused - -$/m);
+    const path = '/plant-store-error/5001';
+    const { status, headers } = await client.send({ path, headers: own });
+    expect({ status, id: headers['x-request-id'] }).toEqual({ status: 404, id: 'refused' });
+    await nginx.logged(/"POST \/plant-store-error\/5001" 404 \S+ refused - -$/m);
   });
 
   it("the access log has no query, so no token of a client's mistake", async () => {
