@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceWithGardens } from '../test/support/second-resource.js';
+import { GuidedCopy } from '../test/support/guides.js';
 import type { TemporaryStore } from '../test/support/temporary-store.js';
 import { Scenario } from './ledger.js';
 import type { Outcome } from './plants.js';
@@ -21,7 +21,7 @@ export async function strikeGardens(
   store: TemporaryStore,
   strike: (stage: Stage) => Promise<void>,
 ): Promise<Scenario[]> {
-  const built = new ServiceWithGardens();
+  const built = GuidedCopy.withGardens();
   const plants = new Scenario(`${name}, with a second resource`);
   const gardens = new Scenario(`${name}: the second resource`);
   const service = await Service.over(store, { under: built.under });

@@ -71,20 +71,20 @@ describe('the migrations', () => {
 });
 
 /** What the next version may change. */
-class AddNote2000000000000 implements MigrationInterface {
+class AddSpare2000000000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    await runner.query('ALTER TABLE plants ADD COLUMN note text');
+    await runner.query('ALTER TABLE plants ADD COLUMN spare_of_a_test text');
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('ALTER TABLE plants DROP COLUMN note');
+    await runner.query('ALTER TABLE plants DROP COLUMN spare_of_a_test');
   }
 }
 
 describe('a further migration', () => {
   beforeEach(async () => {
     await migrateStore(config);
-    MIGRATIONS.push(AddNote2000000000000);
+    MIGRATIONS.push(AddSpare2000000000000);
   });
   afterEach(() => void MIGRATIONS.pop());
 
@@ -111,6 +111,6 @@ describe('a further migration', () => {
     );
     // Services of both versions may run during an upgrade.
     await (await openStore(config)).destroy();
-    MIGRATIONS.push(AddNote2000000000000);
+    MIGRATIONS.push(AddSpare2000000000000);
   });
 });

@@ -45,6 +45,6 @@ export function toEntity({ id, name, tag }: NewPlantDto, createdBy: string): Pla
   return { id, name, tag: tag ?? null, createdBy, createdAt: null };
 }
 
-export function toPlantDto({ name, tag }: NewPlantDto): PlantDto {
-  return { name, tag };
+export function toPlantDto({ name, tag }: NewPlantDto | Plant): PlantDto {
+  return { name, tag: tag ?? undefined };
 }

@@ -9,7 +9,7 @@ import { FaultyDisk, type File } from '../../drill/sqlite/recording.js';
 import { COMMIT_A_PAGE } from '../../src/database/sqlite/writer.js';
 import { runCli } from '../support/cli.js';
 import { makeStore, sqlite as store } from '../support/own.js';
-import { ServiceWithGardens } from '../support/second-resource.js';
+import { GuidedCopy } from '../support/guides.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
 /** The exit code of an I/O error (sysexits.h). */
@@ -59,7 +59,7 @@ describe('a failed sync ends the process without closing the store, and the next
   });
 
   it("of a repository's write: exit 74, and no 200", async () => {
-    const built = new ServiceWithGardens();
+    const built = GuidedCopy.withGardens();
     const { disk, service } = await start(built.under);
     const write = async (id: number): Promise<number | undefined> => {
       const url = `http://127.0.0.1:${service.port}/gardens`;

@@ -1,0 +1,158 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { createStore } from '../support/engine.js';
+import { GuidedCopy } from '../support/guides.js';
+import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
+import { dereference, withoutAdditions, type JsonObject } from '../support/published.js';
+import { ServiceProcess } from '../support/service-process.js';
+import type { TemporaryStore } from '../support/temporary-store.js';
+
+const execute = promisify(execFile);
+const MAX = '9223372036854775807';
+
+let copy: GuidedCopy;
+let service: ServiceProcess;
+let other: TemporaryStore;
+
+/** Follows guides, and starts the service that they make. */
+async function follow(headings: string[], scopes: string[] = [], env = {}): Promise<void> {
+  copy = new GuidedCopy(headings, scopes);
+  service = await ServiceProcess.start({ under: copy.under, env });
+  other = await createStore();
+}
+
+async function remove(): Promise<void> {
+  await service.remove();
+  await other.remove();
+  copy.remove();
+}
+
+/** Runs a command of the service. Resolves to what it printed. */
+async function cli(line: string, { url, folder }: TemporaryStore = service.store): Promise<string> {
+  const env = { PATH: process.env.PATH, DATABASE_URL: url };
+  return (await execute(process.execPath, [copy.cli, ...line.split(' ')], { cwd: folder, env }))
+    .stdout;
+}
+
+async function send(method: string, path: string, token: string, body?: string) {
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`http://127.0.0.1:${service.port}${path}`, {
+    method,
+    ...(body === undefined
+      ? { headers }
+      : { headers: { ...headers, 'content-type': 'application/json' }, body }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** Backs the store up, verifies the backup, and restores it. Returns what was backed up, by tables. */
+async function moveStore(): Promise<string[]> {
+  const file = join(service.store.folder, 'backup.sqlite');
+  const made = await cli(`backup ${file}`);
+  expect(made).toMatch(/^(\w+: \d+, sha256 [\da-f]{64}\n)+$/);
+  expect(await cli(`backup --verify ${file}`)).toBe(`${made}no damage found\n`);
+  const counts = made.match(/^\w+: \d+/gm) ?? [];
+  expect(await cli('check')).toBe(`${counts.join(', ')}; no damage found\n`);
+  await cli('migrate', other);
+  expect(await cli(`restore ${file}`, other)).toBe(made);
+  return counts;
+}
+
+/** Whether the document that the copy publishes is its contract, but for the listed additions. */
+async function expectContract(): Promise<void> {
+  await execute(process.execPath, ['dist/src/emit-openapi.js'], { cwd: copy.folder });
+  const readCopy = (path: string) =>
+    parse(readFileSync(join(copy.folder, path), 'utf8')) as JsonObject;
+  expect(withoutAdditions(readCopy('openapi.json'))).toEqual({
+    rest: dereference(readCopy('contract/openapi.yaml')),
+    unused: [],
+  });
+}
+
+describe('a new field of a plant', () => {
+  beforeAll(() => follow(['A new field of a plant']));
+  afterAll(remove);
+
+  it('is stored, returned, compared and exported', async () => {
+    const [whole, bare] = ['{"id":1,"name":"oak","origin":"Kew"}', '{"id":2,"name":"oak"}'];
+    const post = (body: string) => send('POST', '/plants', service.token, body);
+    for (const text of ['{"name":"oak","origin":"Kew"}', '{"name":"oak","origin":"Kew"}'])
+      expect(await post(whole)).toEqual({ status: 200, text });
+    expect(await post(bare)).toEqual({ status: 200, text: '{"name":"oak"}' });
+    for (const origin of ['"Ghent"', '""'])
+      expect((await post(`{"id":1,"name":"oak","origin":${origin}}`)).text).toContain('1004');
+    expect((await post('{"id":3,"name":"oak","origin":null}')).text).toContain('origin must be');
+    expect(await cli('export')).toBe(`${whole}\n${bare}\n`);
+    expect(await moveStore()).toContain('plants: 2');
+    expect(await cli('export', other)).toBe(`${whole}\n${bare}\n`);
+  });
+
+  it('is in the document as in the contract', expectContract);
+});
+
+describe('a second resource, and a new operation', () => {
+  let provider: IdentityProvider;
+  const sign = (scope: string) => {
+    const exp = Math.floor(Date.now() / 1_000) + 600;
+    return provider.key().sign({ iss: provider.url, aud: AUDIENCE, sub: 'x', scope, exp });
+  };
+  const SCOPES = ['gardens:write', 'plants:read'];
+  beforeAll(async () => {
+    provider = await IdentityProvider.start();
+    await follow(['A second resource', 'A new operation'], SCOPES, provider.env);
+  });
+  afterAll(async () => {
+    await remove();
+    await provider.stop();
+  });
+
+  it('are refused to tokens that lack their scope, all of the service among them', async () => {
+    const others = await sign('plants:create plants:read:all');
+    for (const token of [service.token, others])
+      for (const [method, path, scope] of [
+        ['POST', '/gardens', 'gardens:write'],
+        ['GET', '/plants/1', 'plants:read'],
+      ] as const)
+        expect(await send(method, path, token, method === 'POST' ? '{}' : undefined)).toEqual({
+          status: 403,
+          text: `{"error":2002,"message":"the token lacks the scope ${scope}"}`,
+        });
+  });
+
+  it('a garden is saved with its id to the last digit, and is in a backup', async () => {
+    const token = await sign('gardens:write');
+    const save = (body: string) => send('POST', '/gardens', token, body);
+    for (const isOpen of [false, true]) {
+      const garden = `{"id":${MAX},"name":"Kew","isOpen":${isOpen}}`;
+      expect(await save(garden)).toEqual({ status: 200, text: garden });
+    }
+    const many = Array.from({ length: 40 }, (_, i) =>
+      save(`{"id":${i},"name":"g","isOpen":false}`),
+    );
+    for (const response of many) expect((await response).status).toBe(200);
+    expect((await save('{"id":1}')).status).toBe(400);
+    expect((await send('POST', '/gardens', token)).text).toContain('1001');
+    expect((await send('PUT', '/gardens', token)).text).toContain('only POST /gardens');
+    expect(await moveStore()).toContain('gardens: 41');
+    const all = 'SELECT id, name, is_open FROM gardens ORDER BY id';
+    expect(await other.rows(all)).toEqual(await service.store.rows(all));
+    const file = join(service.store.folder, 'backup.sqlite');
+    await expect(cli(`restore ${file}`, other)).rejects.toThrow('the store has gardens');
+  });
+
+  it('a plant is found by its id', async () => {
+    const token = await sign('plants:read');
+    const find = (id: string) => send('GET', `/plants/${id}`, token);
+    expect((await service.client().create({ id: 7n, name: 'oak' })).status).toBe(200);
+    expect(await find('7')).toEqual({ status: 200, text: '{"name":"oak"}' });
+    const missing = '{"error":3006,"message":"no such plant"}';
+    expect(await find(MAX)).toEqual({ status: 404, text: missing });
+    expect((await find('x')).status).toBe(400);
+    expect((await send('POST', '/plants', token, '{"id":8,"name":"oak"}')).status).toBe(403);
+    expect((await send('PUT', '/plants/7', token)).text).toContain('only GET, HEAD /plants/:id');
+  });
+});
