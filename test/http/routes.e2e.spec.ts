@@ -2,29 +2,31 @@
 import { METHODS } from 'node:http';
 import type { Router } from 'express';
 import { describe, expect, it } from '@jest/globals';
+import { AUDIENCE, IdentityProvider } from '../support/identity-provider.js';
 import { PROXIED } from '../support/proxied.js';
 import { service, startService } from '../support/own.js';
+import { Service } from '../support/service.js';
 
 /** Routes that need no token: of the document, Swagger UI and the redirect to that (test/docs/docs.e2e.spec.ts). */
 const PUBLIC = [/^GET \/openapi\.(json|yaml)$/, /^GET \/docs(\/|$)/, /^GET \/$/];
 
 startService();
 
-/** The routes of the router, as `METHOD /path`. */
-function routes(): string[] {
-  const { router } = service.app.getHttpAdapter().getInstance() as { router: Router };
-  return router.stack.flatMap(({ route }) => {
+/** The routes of the router but for the public ones, as `METHOD /path`. */
+function listGuarded({ app } = service): string[] {
+  const { router } = app.getHttpAdapter().getInstance() as { router: Router };
+  const routes = router.stack.flatMap(({ route }) => {
     if (!route) return [];
     const { path } = route;
     // Missing in Express's types: the methods, by their names in lower case.
     const { methods } = route as unknown as { methods: Record<string, boolean> };
     return Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`);
   });
+  return routes.filter((route) => !PUBLIC.some((one) => one.test(route)));
 }
 
 it('every route but the public ones responds with 401 without a token', async () => {
-  const isPublic = (route: string) => PUBLIC.some((one) => one.test(route));
-  const guarded = routes().filter((route) => !isPublic(route));
+  const guarded = listGuarded();
   expect(guarded).toContain('POST /plants');
   for (const route of guarded) {
     const [method = '', path = ''] = route.split(' ');
@@ -105,4 +107,19 @@ it.each(['/plants%', '/%zz', '/plants/%ff', '/%c3'])('malformed path %s: 400', a
     const response = await service.client.send({ method, path });
     expect(response).toMatchObject({ status: 400, body: { error: 3002, message } });
   }
+});
+
+// The last test: Passport has one strategy for all applications of a process.
+it('every route but the public ones responds with 403 to a valid token without a scope', async () => {
+  const provider = await IdentityProvider.start();
+  const own = await Service.start(provider.env);
+  const claims = { iss: provider.url, aud: AUDIENCE, sub: 'x', exp: Date.now() / 1_000 + 600 };
+  const headers = { authorization: `Bearer ${await provider.key().sign(claims)}` };
+  for (const route of listGuarded(own)) {
+    const [method = '', path = ''] = route.split(' ');
+    const response = await own.client.send({ method, path, headers });
+    expect({ route, response }).toMatchObject({ response: { status: 403, body: { error: 2002 } } });
+  }
+  await own.stop();
+  await provider.stop();
 });
