@@ -52,15 +52,14 @@ async function inspectStore(config: Config) {
     await using store = await StoreSession.open(config);
     problems = store.problems.map(describeError);
     const tokens = new TokensService(store.manager.getRepository(Token));
-    const [row] = await store.query<Record<'plants' | 'tokens' | 'backup', unknown>>(`
-      SELECT (SELECT COUNT(*) FROM plants) AS plants, (SELECT finished_at FROM backups) AS backup,
-        COUNT(*) AS tokens
-      FROM tokens WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})`);
+    const [row] = await store.query<Record<'plants' | 'backup', unknown>>(`
+      SELECT (SELECT COUNT(*) FROM plants) AS plants, (SELECT finished_at FROM backups) AS backup`);
+    const { active, nextExpiry = null } = await tokens.summarize();
     return {
       name,
       plants: Number(row?.plants),
-      activeTokens: Number(row?.tokens),
-      nextExpiry: (await tokens.findNextExpiry()) ?? null,
+      activeTokens: active,
+      nextExpiry,
       lastBackup: row?.backup ? new Date(Number(row.backup)) : null,
       problems,
       warnings: await store.listWarnings(),

@@ -67,7 +67,7 @@ export class ServiceState implements GaugeSource {
   }
 
   findTokenExpiry(): Promise<Date | undefined> {
-    return this.lookUp((app) => app.get(TokensService).findNextExpiry());
+    return this.lookUp(async (app) => (await app.get(TokensService).summarize()).nextExpiry);
   }
 
   findLastBackup(): Promise<Date | undefined> {

@@ -2,7 +2,15 @@ import { In, IsNull, type Repository } from 'typeorm';
 import { COMMAND } from '../../config/config.js';
 import { getSystem } from '../../database/engine.js';
 import { toCommitError } from '../../database/store-errors.js';
-import { createSecret, getExpiry, hashToken, isActive, Token } from './token.entity.js';
+import {
+  createSecret,
+  getExpiry,
+  hashToken,
+  isActive,
+  listLast,
+  Token,
+  type TokenLife,
+} from './token.entity.js';
 
 /** Locks other changes of tokens and a restore out, but not their uses, until the end of the transaction. */
 const LOCK_TOKENS = {
@@ -52,14 +60,20 @@ export class TokensService {
     return this.tokens.find({ order: { id: 'ASC' } });
   }
 
-  /** When the first active token expires that has no successor: one of the same name that lasts longer. */
-  async findNextExpiry(): Promise<Date | undefined> {
-    const [first] = await this.tokens.query<{ last_end: number | string }[]>(
-      `SELECT MAX(expires_at) AS last_end FROM tokens
-      WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})
-      GROUP BY name HAVING COUNT(*) = COUNT(expires_at) ORDER BY last_end LIMIT 1`,
+  /** How many tokens are active, and when the first of those expires that have no successor. */
+  async summarize(): Promise<{ readonly active: number; readonly nextExpiry: Date | undefined }> {
+    // By few columns: a scrape of the metrics must not keep the event loop for long.
+    const tokens: readonly TokenLife[] = await this.tokens.find({
+      select: { name: true, expiresAt: true, revokedAt: true },
+      where: { revokedAt: IsNull() },
+    });
+    const now = Date.now();
+    const end = listLast(tokens, now).reduce(
+      (first, one) => Math.min(first, getExpiry(one)),
+      Infinity,
     );
-    return first && new Date(Number(first.last_end));
+    const active = tokens.filter((token) => isActive(token, now)).length;
+    return { active, nextExpiry: end < Infinity ? new Date(end) : undefined };
   }
 
   /** The token of a secret, active or not. */
