@@ -47,20 +47,20 @@ async function inspectStore(config: Config) {
   let problems: readonly string[] = [];
   try {
     const { StoreSession } = await import('../database/store-session.js');
+    const { findLastBackup } = await import('../database/last-backup.entity.js');
     const { Token } = await import('../auth/tokens/token.entity.js');
     const { TokensService } = await import('../auth/tokens/tokens.service.js');
     await using store = await StoreSession.open(config);
     problems = store.problems.map(describeError);
     const tokens = new TokensService(store.manager.getRepository(Token));
-    const [row] = await store.query<Record<'plants' | 'backup', unknown>>(`
-      SELECT (SELECT COUNT(*) FROM plants) AS plants, (SELECT finished_at FROM backups) AS backup`);
+    const [row] = await store.query<{ plants: unknown }>('SELECT COUNT(*) AS plants FROM plants');
     const { active, nextExpiry = null } = await tokens.summarize();
     return {
       name,
       plants: Number(row?.plants),
       activeTokens: active,
       nextExpiry,
-      lastBackup: row?.backup ? new Date(Number(row.backup)) : null,
+      lastBackup: (await findLastBackup(store.manager)) ?? null,
       problems,
       warnings: await store.listWarnings(),
     };

@@ -47,8 +47,8 @@ export class StoreSession {
   async listUnknownTables(): Promise<readonly string[]> {
     const rows = await this.query<{ name: string }>(this.store.engine.listTables);
     const names = new Set(rows.map(({ name }) => name));
-    for (const name of [...OWN_TABLES, ...this.tables.map((table) => table.name)])
-      names.delete(name);
+    for (const { tableName } of this.store.entityMetadatas) names.delete(tableName);
+    for (const name of OWN_TABLES) names.delete(name);
     return [...names];
   }
 

@@ -1,15 +1,10 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { Column, Entity, PrimaryGeneratedColumn, type ValueTransformer } from 'typeorm';
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { TIME } from '../../database/column-types.js';
 
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TOKEN_SECRET = /^(plant_[0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
-
-/** Times are milliseconds since 1970 in the store: the same on every engine and in every zone. */
-const TIME: ValueTransformer = {
-  to: (date: Date | null) => date?.getTime() ?? null,
-  from: (ms: number | string | null) => (ms === null ? null : new Date(Number(ms))),
-};
 
 /** A bearer token. Only the hash of its secret is stored. */
 @Entity('tokens')
