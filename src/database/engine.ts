@@ -3,9 +3,9 @@ import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import type { DatabaseSystem } from '../config/database-url.js';
 import type { Column } from './column-types.js';
 import type { OwnTransactions } from './sqlite/own-transactions.js';
+import type { Statements } from './statements.js';
 import type { StoreProblem } from './store-errors.js';
 import type { Table } from './tables.js';
 
@@ -38,6 +38,9 @@ export interface LinesQuery {
 
 /** What differs between the engines. The message of each Error is for the operator. */
 export interface Engine {
+  readonly statements: Statements;
+  /** Whether a database may have tables of other programs. */
+  readonly isShared: boolean;
   /** SQL that begins a transaction to migrate in: processes that start at once take turns. */
   readonly beginMigration: string;
   /** SQL of the columns of all tables, such as `plants.id`. */
@@ -83,17 +86,11 @@ export interface Engine {
   readLines(runner: QueryRunner, query: LinesQuery): AsyncIterable<Buffer>;
 }
 
-export function getSystem({ dataSource }: EntityManager): DatabaseSystem {
-  return dataSource.options.type === 'postgres' ? 'postgresql' : 'sqlite';
-}
-
 /** Writes plants and uses of tokens. The event loop never waits for stable storage. */
 export abstract class Writer {
-  abstract readonly system: DatabaseSystem;
+  abstract readonly statements: Statements;
   /** Commits that are worth being in flight at once. */
   abstract readonly concurrency: number;
-  /** SQL of a condition, always true, that makes the commit wait for stable storage; '' if each commit does. */
-  readonly commitLevel: string = '';
 
   /**
    * Runs a statement as a transaction of its own. Resolves once it is durable to its rows, on SQLite if it returns none to

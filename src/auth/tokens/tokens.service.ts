@@ -1,6 +1,6 @@
 import { In, IsNull, type Repository } from 'typeorm';
 import { COMMAND } from '../../config/config.js';
-import { getSystem } from '../../database/engine.js';
+import type { Store } from '../../database/store.js';
 import { toCommitError } from '../../database/store-errors.js';
 import {
   createSecret,
@@ -11,13 +11,6 @@ import {
   Token,
   type TokenLife,
 } from './token.entity.js';
-
-/** Locks other changes of tokens and a restore out, but not their uses, until the end of the transaction. */
-const LOCK_TOKENS = {
-  // A write of no row takes SQLite's lock.
-  sqlite: 'UPDATE tokens SET id = id WHERE false',
-  postgresql: 'LOCK TABLE tokens IN SHARE UPDATE EXCLUSIVE MODE',
-};
 
 /** What nobody knows if a commit has no response, and how to find out. */
 const MAYBE_CHANGED = `the tokens were changed: see \`${COMMAND} token list\``;
@@ -155,7 +148,9 @@ export class TokensService {
     const progress = { isDone: false };
     try {
       return await this.tokens.manager.transaction(async (manager) => {
-        await manager.query(LOCK_TOKENS[getSystem(manager)]);
+        // Each DataSource of the service and its commands is a Store.
+        const { engine } = manager.dataSource as Store;
+        await manager.query(engine.statements.lockChanges('tokens'));
         const result = await work(manager.getRepository(Token));
         progress.isDone = true;
         return result;

@@ -22,6 +22,7 @@ import { adoptFile, readIds, usesLog, writeIds } from './log-owner.js';
 import { OwnTransactions } from './own-transactions.js';
 import { findAlias, identifyFile, type OpenedFile } from './place.js';
 import { readLines } from './read-lines.js';
+import { statements } from './statements.js';
 import { SqliteWriter } from './writer.js';
 
 /** WAL and FULL: a commit waits for stable storage (sqlite.org/pragma.html); on macOS only with `fullfsync`. */
@@ -44,6 +45,8 @@ const LIST_COLUMNS = `
   WHERE tables.name NOT GLOB 'sqlite_*'`;
 
 export const sqlite: Engine = {
+  statements,
+  isShared: false,
   beginMigration: 'BEGIN IMMEDIATE',
   listColumns: LIST_COLUMNS,
   listTables: `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'`,
