@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import type { Column } from './column-types.js';
-import type { OwnTransactions } from './sqlite/own-transactions.js';
 import type { Statements } from './statements.js';
 import type { StoreProblem } from './store-errors.js';
 import type { Table } from './tables.js';
@@ -50,12 +49,15 @@ export interface Engine {
   /** @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   openWriter(store: DataSource, config: Config): Writer;
-  /** Separates the transactions of operations that share one connection. @param onFailure see {@link Writer.endOnFailure} */
+  /**
+   * Makes the transactions of a query runner its own, where all of them share one connection. @param onFailure see
+   * {@link Writer.endOnFailure}
+   */
   shareConnection?(
     store: DataSource,
     config: Config,
     onFailure: (error: unknown) => Promise<never> | undefined,
-  ): OwnTransactions;
+  ): (runner: QueryRunner) => QueryRunner;
   /** Finds what an opened store lacks of what it must be for this access, the gravest first. */
   inspect(
     store: DataSource,
@@ -66,6 +68,8 @@ export interface Engine {
   readonly listMeddlers: string;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
   lock?(store: DataSource): Disposable;
+  /** Says why a file must not be replaced, if it is one of a store: that of the configuration, or another one that is in use. */
+  describeUse?(path: string, config: Config): string | undefined;
   /** @throws Error if another database has its name by now */
   assertInPlace?(store: DataSource, config: Config): void;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it or a restore begins. */

@@ -12,6 +12,7 @@ import { describeExpected } from './expected.js';
 import {
   assertInPlace,
   assertWritable,
+  describeUse,
   findFile,
   getPath,
   identifyCompanions,
@@ -116,8 +117,11 @@ export const sqlite: Engine = {
     WHERE name = 'plants' COLLATE NOCASE AND (sql LIKE '%ON CONFLICT REPLACE%' OR sql LIKE '%ON CONFLICT IGNORE%')`,
 
   shareConnection({ driver }, { waitTimeoutMs }, onFailure) {
-    return new OwnTransactions(driver as BetterSqlite3Driver, waitTimeoutMs, onFailure);
+    const own = new OwnTransactions(driver as BetterSqlite3Driver, waitTimeoutMs, onFailure);
+    return (runner) => own.separate(runner);
   },
+
+  describeUse,
 
   assertInPlace(store, config) {
     listNames(getOpened(store), config).forEach(assertInPlace);
