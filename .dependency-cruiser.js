@@ -13,6 +13,9 @@ const FOLDERS = [
   'cli',
 ];
 
+/** What differs between the engines: src/database/engine.ts is their interface. */
+const ENGINES = '^src/database/(sqlite|postgres)/';
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
@@ -37,6 +40,32 @@ export default {
       to: {},
       [end]: { path: '^src/[^/]+/', pathNot: `^src/(${FOLDERS.join('|')})/` },
     })),
+    {
+      name: 'engines-by-their-interface',
+      comment:
+        'Only store.ts loads an engine, when DATABASE_URL names it: the driver of the other one may be missing.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/database/((sqlite|postgres)/|store\\.ts$)' },
+      to: { path: ENGINES },
+    },
+    {
+      name: 'engines-loaded-when-named',
+      severity: 'error',
+      from: { path: '^src/database/store\\.ts$' },
+      to: { path: ENGINES, dynamic: false },
+    },
+    {
+      name: 'engines-loaded-as-a-whole',
+      severity: 'error',
+      from: { path: '^src/database/store\\.ts$' },
+      to: { path: ENGINES, pathNot: '/engine\\.ts$' },
+    },
+    {
+      name: 'engines-know-nothing-of-each-other',
+      severity: 'error',
+      from: { path: '^src/database/(sqlite|postgres)/' },
+      to: { path: ENGINES, pathNot: '^src/database/$1/' },
+    },
     {
       name: 'telemetry-only-looks-on',
       severity: 'error',

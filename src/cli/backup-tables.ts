@@ -1,25 +1,7 @@
 import { createHash } from 'node:crypto';
-import { getSystem } from '../database/engine.js';
-import type { Table } from '../database/tables.js';
 import type { StoreSession } from '../database/store-session.js';
 import { describeError } from '../errors/operator-message.js';
 import { showProgress } from './terminal.js';
-
-/** Inserts rows, a JSON array of arrays, with their keys; PostgreSQL numbers the next row after them, as SQLite does. */
-async function insertRows(
-  target: StoreSession,
-  { name, columns, key, isGenerated }: Table,
-  rows: string,
-): Promise<void> {
-  const isSqlite = getSystem(target.manager) === 'sqlite';
-  const names = columns.map((column) => `"${column.name}"`).join();
-  const values = columns.map(({ type }, i) => `CAST(value->>${i} AS ${type})`).join();
-  const from = isSqlite ? 'jsonb_each(?)' : 'jsonb_array_elements($1::jsonb)';
-  await target.query(`INSERT INTO "${name}" (${names}) SELECT ${values} FROM ${from}`, [rows]);
-  const last = `SELECT MAX("${key.name}") FROM "${name}"`;
-  const next = `setval(pg_get_serial_sequence('"${name}"', '${key.name}'), (${last}))`;
-  if (isGenerated && !isSqlite) await target.query(`SELECT ${next}`);
-}
 
 /** Passes chunks of lines on, and counts the lines. */
 export async function* countLines(
@@ -44,8 +26,7 @@ export async function digestTables(store: StoreSession, target?: StoreSession): 
   const unknown = await store.listUnknownTables();
   if (unknown.length > 0) {
     const what = `no entity of this version describes ${unknown.join(', ')}`;
-    // On PostgreSQL they may be another program's.
-    if (getSystem(store.manager) === 'sqlite')
+    if (!store.isShared)
       throw new Error(`the store has other tables, which no backup would have: ${what}`);
     process.stderr.write(`warning: left out: ${what}\n`);
   }
@@ -60,7 +41,7 @@ export async function digestTables(store: StoreSession, target?: StoreSession): 
     for await (const chunk of countLines(lines, rows)) {
       hash.update(chunk);
       if (target)
-        await insertRows(target, table, `[${chunk.toString().trimEnd().replaceAll('\n', ',')}]`);
+        await target.insert(table, `[${chunk.toString().trimEnd().replaceAll('\n', ',')}]`);
     }
     digests[table.name] = { ...rows, sha256: hash.digest('hex') };
   }

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { COMMAND, Config } from '../config/config.js';
+import { recordBackup } from '../database/last-backup.entity.js';
 import { migrateStore, openStore } from '../database/store.js';
 import { SchemaError, type SchemaErrorKind } from '../database/store-errors.js';
 import { StoreSession } from '../database/store-session.js';
@@ -15,7 +16,7 @@ export async function makeBackup(config: Config, file: string): Promise<Digests>
     await copyStore(config, configureFile(path));
     return verifyBackup(path);
   });
-  await recordBackup(config).catch((error: unknown) => {
+  await recordTime(config).catch((error: unknown) => {
     const reason = describeError(error);
     process.stderr.write(`warning: the store does not know of this backup: ${reason}\n`);
   });
@@ -37,12 +38,9 @@ async function copyStore(config: Config, backup: Config): Promise<void> {
 }
 
 /** The service has the time in its metrics: an alert tells of backups that fail. */
-async function recordBackup(config: Config): Promise<void> {
+async function recordTime(config: Config): Promise<void> {
   await using store = await openStore(config, [], 'backup');
-  await store.query(
-    `INSERT INTO backups (id, finished_at) VALUES (1, ${Date.now()})
-     ON CONFLICT (id) DO UPDATE SET finished_at = excluded.finished_at`,
-  );
+  await recordBackup(store.manager);
 }
 
 export async function verifyBackup(file: string): Promise<Digests> {

@@ -12,15 +12,15 @@ export function addExportCommand(program: Command): void {
     .addHelpText('after', `\nExample:\n  $ ${COMMAND} export | gzip > plants.ndjson.gz`)
     .action(async (file: string) => {
       const { StoreSession } = await import('../database/store-session.js');
-      const { COLUMNS } = await import('../plants/plant.entity.js');
+      const { toTable } = await import('../database/tables.js');
+      const { AUDIT, Plant } = await import('../plants/plant.entity.js');
       const { countLines, warnOfProblems } = await import('./backup-tables.js');
       const { makeFile } = await import('./new-file.js');
       const config = readJobConfig();
       await using store = await StoreSession.open(config);
       warnOfProblems(store);
-      const columns = COLUMNS.filter(({ isAudit }) => !isAudit);
-      const key = { name: 'id', type: 'bigint' } as const;
-      const table = { name: 'plants', key };
+      const table = toTable(store.manager.getRepository(Plant).metadata);
+      const columns = table.columns.filter(({ field }) => !AUDIT.includes(field));
       await store.assertUnique(table);
       const rows = store.readLines({ table, columns, form: 'object' });
       const plants = { count: 0 };

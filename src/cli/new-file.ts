@@ -1,10 +1,8 @@
-import { existsSync, mkdtempDisposableSync, realpathSync, renameSync, statSync } from 'node:fs';
+import { mkdtempDisposableSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
-import { findSqliteFile } from '../config/database-url.js';
-import { findLog } from '../database/sqlite/files.js';
-import { STORE_SUFFIXES } from '../database/sqlite/place.js';
+import { loadEngine } from '../database/store.js';
 import { describeError, OutputError, withFileName } from '../errors/operator-message.js';
 import { resolveOutput } from './output-path.js';
 import { onEndingSignal } from './terminal.js';
@@ -22,7 +20,7 @@ export async function makeFile<Result>(
   config: Config,
   write: (unfinished: string) => Promise<Result>,
 ): Promise<Result> {
-  const path = findPlace(file, config);
+  const path = await findPlace(file, config);
   // Before the folder is made: an earlier signal would leave it.
   using _listening = onEndingSignal((signal) => {
     folder.remove();
@@ -34,7 +32,7 @@ export async function makeFile<Result>(
     const result = await write(unfinished);
     await sync(unfinished);
     // A service may have been started on the file that is replaced.
-    findPlace(file, config);
+    await findPlace(file, config);
     renameSync(unfinished, path);
     // Makes the new name durable.
     await sync(dirname(path));
@@ -51,20 +49,15 @@ async function sync(path: string): Promise<void> {
 }
 
 /** The path to replace: for a link, the file that it leads to. */
-function findPlace(file: string, { databaseUrl }: Config): string {
+async function findPlace(file: string, config: Config): Promise<string> {
   const path = withFileName(file, () => {
     const target = resolveOutput(file);
     return join(realpathSync(dirname(target)), basename(target));
   });
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
     throw new Error(`${path} is not a file`);
-  const store = findSqliteFile(databaseUrl) ?? '';
-  // SQLite's log may not be there yet.
-  if (existsSync(store) && STORE_SUFFIXES.some((suffix) => realpathSync(store) + suffix === path))
-    throw new Error(`${file} is a file of the store`);
-  const log = findLog(path);
-  if (log === undefined) return path;
-  throw new Error(
-    `${file} is not replaced: there is ${log}, of a store that is in use or was not closed`,
-  );
+  // Whatever DATABASE_URL names, a file may be one of another store.
+  const use = (await loadEngine('sqlite:')).describeUse?.(path, config);
+  if (use) throw new Error(`${file} ${use}`);
+  return path;
 }

@@ -47,21 +47,20 @@ async function inspectStore(config: Config) {
   let problems: readonly string[] = [];
   try {
     const { StoreSession } = await import('../database/store-session.js');
+    const { findLastBackup } = await import('../database/last-backup.entity.js');
     const { Token } = await import('../auth/tokens/token.entity.js');
     const { TokensService } = await import('../auth/tokens/tokens.service.js');
     await using store = await StoreSession.open(config);
     problems = store.problems.map(describeError);
     const tokens = new TokensService(store.manager.getRepository(Token));
-    const [row] = await store.query<Record<'plants' | 'tokens' | 'backup', unknown>>(`
-      SELECT (SELECT COUNT(*) FROM plants) AS plants, (SELECT finished_at FROM backups) AS backup,
-        COUNT(*) AS tokens
-      FROM tokens WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})`);
+    const [row] = await store.query<{ plants: unknown }>('SELECT COUNT(*) AS plants FROM plants');
+    const { active, nextExpiry = null } = await tokens.summarize();
     return {
       name,
       plants: Number(row?.plants),
-      activeTokens: Number(row?.tokens),
-      nextExpiry: (await tokens.findNextExpiry()) ?? null,
-      lastBackup: row?.backup ? new Date(Number(row.backup)) : null,
+      activeTokens: active,
+      nextExpiry,
+      lastBackup: (await findLastBackup(store.manager)) ?? null,
       problems,
       warnings: await store.listWarnings(),
     };

@@ -3,9 +3,8 @@ import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import type { DatabaseSystem } from '../config/database-url.js';
 import type { Column } from './column-types.js';
-import type { OwnTransactions } from './sqlite/own-transactions.js';
+import type { Statements } from './statements.js';
 import type { StoreProblem } from './store-errors.js';
 import type { Table } from './tables.js';
 
@@ -38,6 +37,9 @@ export interface LinesQuery {
 
 /** What differs between the engines. The message of each Error is for the operator. */
 export interface Engine {
+  readonly statements: Statements;
+  /** Whether a database may have tables of other programs. */
+  readonly isShared: boolean;
   /** SQL that begins a transaction to migrate in: processes that start at once take turns. */
   readonly beginMigration: string;
   /** SQL of the columns of all tables, such as `plants.id`. */
@@ -47,12 +49,15 @@ export interface Engine {
   /** @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   openWriter(store: DataSource, config: Config): Writer;
-  /** Separates the transactions of operations that share one connection. @param onFailure see {@link Writer.endOnFailure} */
+  /**
+   * Makes the transactions of a query runner its own, where all of them share one connection. @param onFailure see
+   * {@link Writer.endOnFailure}
+   */
   shareConnection?(
     store: DataSource,
     config: Config,
     onFailure: (error: unknown) => Promise<never> | undefined,
-  ): OwnTransactions;
+  ): (runner: QueryRunner) => QueryRunner;
   /** Finds what an opened store lacks of what it must be for this access, the gravest first. */
   inspect(
     store: DataSource,
@@ -63,6 +68,8 @@ export interface Engine {
   readonly listMeddlers: string;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
   lock?(store: DataSource): Disposable;
+  /** Says why a file must not be replaced, if it is one of a store: that of the configuration, or another one that is in use. */
+  describeUse?(path: string, config: Config): string | undefined;
   /** @throws Error if another database has its name by now */
   assertInPlace?(store: DataSource, config: Config): void;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it or a restore begins. */
@@ -83,17 +90,11 @@ export interface Engine {
   readLines(runner: QueryRunner, query: LinesQuery): AsyncIterable<Buffer>;
 }
 
-export function getSystem({ dataSource }: EntityManager): DatabaseSystem {
-  return dataSource.options.type === 'postgres' ? 'postgresql' : 'sqlite';
-}
-
 /** Writes plants and uses of tokens. The event loop never waits for stable storage. */
 export abstract class Writer {
-  abstract readonly system: DatabaseSystem;
+  abstract readonly statements: Statements;
   /** Commits that are worth being in flight at once. */
   abstract readonly concurrency: number;
-  /** SQL of a condition, always true, that makes the commit wait for stable storage; '' if each commit does. */
-  readonly commitLevel: string = '';
 
   /**
    * Runs a statement as a transaction of its own. Resolves once it is durable to its rows, on SQLite if it returns none to

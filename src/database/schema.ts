@@ -8,7 +8,7 @@ import { MIGRATIONS_TABLE } from './tables.js';
 export const MIGRATIONS = [CreatePlantsAndTokens1700000000000, CreateBackups1795600000000];
 
 /** Tables without an entity: no backup needs them, but its own, with its digests. `migrations` is the list of 1.0.0 and 2.0.0. */
-export const OWN_TABLES: readonly string[] = [MIGRATIONS_TABLE, 'migrations', 'backups', 'digests'];
+export const OWN_TABLES: readonly string[] = [MIGRATIONS_TABLE, 'migrations', 'digests'];
 
 /** 1.0.0 and 2.0.0 used TypeORM's default table `migrations`, which other programs may use too. */
 function isBeforeOwnMigrationsTable(columns: readonly string[]): boolean {

@@ -43,12 +43,17 @@ export class StoreSession {
     });
   }
 
+  /** Whether the database may have tables of other programs. */
+  get isShared(): boolean {
+    return this.store.engine.isShared;
+  }
+
   /** Lists tables of the database that no entity describes: a backup lacks them. */
   async listUnknownTables(): Promise<readonly string[]> {
     const rows = await this.query<{ name: string }>(this.store.engine.listTables);
     const names = new Set(rows.map(({ name }) => name));
-    for (const name of [...OWN_TABLES, ...this.tables.map((table) => table.name)])
-      names.delete(name);
+    for (const { tableName } of this.store.entityMetadatas) names.delete(tableName);
+    for (const name of OWN_TABLES) names.delete(name);
     return [...names];
   }
 
@@ -78,6 +83,14 @@ export class StoreSession {
       await setImmediate();
     }
     if (length > 0) yield checkText(Buffer.concat(chunks), query);
+  }
+
+  /** Inserts rows, a JSON array of arrays, with their keys; the next row is numbered after them. */
+  async insert(table: Table, rows: string): Promise<void> {
+    const { statements } = this.store.engine;
+    await this.query(statements.insert(table), [rows]);
+    const renumber = table.isGenerated && statements.renumber?.(table);
+    if (renumber) await this.query(renumber);
   }
 
   /** Lists what an operator has added that can change or drop a plant. */

@@ -9,7 +9,6 @@ import type { Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { Logger, mayCreate, type Access, type Engine, type Writer } from './engine.js';
 import { migrateOrAssert, MIGRATIONS } from './schema.js';
-import type { OwnTransactions } from './sqlite/own-transactions.js';
 import { StoreUnusableError, type ProblemEffect, type StoreProblem } from './store-errors.js';
 import { loadEntities, MIGRATIONS_TABLE } from './tables.js';
 
@@ -24,7 +23,7 @@ export async function loadEngine(url: string): Promise<Engine> {
 export class Store extends DataSource {
   private readonly lock: Disposable | undefined;
   private openedWriter: Writer | undefined;
-  private readonly shared: OwnTransactions | undefined;
+  private readonly separate: ReturnType<NonNullable<Engine['shareConnection']>> | undefined;
 
   /** @throws SchemaError; Error if another service has locked the store */
   constructor(
@@ -43,7 +42,7 @@ export class Store extends DataSource {
       logger: 'debug',
     });
     const onFailure = (error: unknown) => this.openedWriter?.endOnFailure?.(error);
-    this.shared = engine.shareConnection?.(this, config, onFailure);
+    this.separate = engine.shareConnection?.(this, config, onFailure);
     // Before it is opened: a store that another service runs on is not even migrated.
     if (access === 'serve' || access === 'fill') this.lock = engine.lock?.(this);
   }
@@ -54,7 +53,7 @@ export class Store extends DataSource {
 
   override createQueryRunner(mode?: ReplicationMode): QueryRunner {
     const runner = super.createQueryRunner(mode);
-    return this.shared?.separate(runner) ?? runner;
+    return this.separate?.(runner) ?? runner;
   }
 
   /**

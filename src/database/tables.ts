@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { Column, ColumnType } from './column-types.js';
+import { LastBackup } from './last-backup.entity.js';
 
 type Entity = abstract new () => unknown;
 
@@ -23,22 +24,6 @@ function isClass(value: unknown): value is Entity {
 
 export const MIGRATIONS_TABLE = 'plant_store_migrations';
 
-/** What the migrations make beside the tables of entities, with the types of its columns. */
-const TABLES_WITHOUT_ENTITY = [
-  {
-    name: 'backups',
-    types: { id: 'integer', finished_at: 'bigint' },
-    key: 'id',
-    isGenerated: false,
-  },
-  {
-    name: MIGRATIONS_TABLE,
-    types: { id: 'integer', timestamp: 'bigint', name: 'varchar' },
-    key: 'id',
-    isGenerated: true,
-  },
-] as const;
-
 /** A table as an inspection must find it. */
 export interface TableShape {
   readonly name: string;
@@ -54,42 +39,42 @@ export interface TableShape {
   readonly isGenerated: boolean;
 }
 
-/** Describes every table of a store: those of the entities of all modules, and those without an entity. */
+/** Describes every table of a store: those of the entities of all modules, and the list of migrations. */
 export async function describeTables({
   driver,
   entityMetadatas,
 }: DataSource): Promise<readonly TableShape[]> {
   const entities: readonly unknown[] = await loadEntities();
-  const listed = entityMetadatas.filter(
-    ({ target, tableType }) => entities.includes(target) && !/view|child/.test(tableType),
-  );
-  const toType = (column: Parameters<DataSource['driver']['normalizeType']>[0]) =>
-    driver.normalizeType(column) + (column.length ? `(${column.length})` : '');
+  const listed = entityMetadatas.filter(hasTable).filter(({ target }) => entities.includes(target));
   const shapes = listed.map(({ tableName, columns, primaryColumns, generatedColumns }) => ({
     name: tableName,
     columns: columns.map((column) => ({
       name: column.databaseName,
-      type: toType(column),
+      type: driver.normalizeType(column) + (column.length ? `(${column.length})` : ''),
       isNullable: column.isNullable,
     })),
     key: primaryColumns.length === 1 ? (primaryColumns[0]?.databaseName ?? null) : null,
     isGenerated: generatedColumns.length > 0,
   }));
-  const own = TABLES_WITHOUT_ENTITY.map(({ types, ...table }) => ({
-    ...table,
-    columns: Object.entries(types).map(([name, type]) => ({
-      name,
-      type: toType({ type }),
-      isNullable: false,
-    })),
-  }));
-  return [...shapes, ...own];
+  const types = Object.entries({ id: 'integer', timestamp: 'bigint', name: 'varchar' } as const);
+  const columns = types.map(([name, type]) => {
+    return { name, type: driver.normalizeType({ type }), isNullable: false };
+  });
+  return [...shapes, { name: MIGRATIONS_TABLE, columns, key: 'id', isGenerated: true }];
 }
+
+/** Whether an entity has a table of its own: a view has no rows, and the child of an entity has its parent's table. */
+function hasTable({ tableType }: EntityMetadata): boolean {
+  return !/view|child/.test(tableType);
+}
+
+/** A column, and the field of the entity that has its value. */
+export type EntityColumn = Column & { readonly field: string };
 
 /** A table of a store with all of its columns, as its entity has them. */
 export interface Table {
   readonly name: string;
-  readonly columns: readonly Column[];
+  readonly columns: readonly EntityColumn[];
   /** The column of the primary key. */
   readonly key: Column;
   /** Whether the database generates the key. */
@@ -106,8 +91,11 @@ const TYPES: Readonly<Record<string, ColumnType>> = {
   boolean: 'boolean',
 };
 
-/** Lists the tables of a store, each behind those that its foreign keys refer to. @throws Error naming one that no backup can carry */
-export function listTables({ entityMetadatas, driver }: DataSource): readonly Table[] {
+/**
+ * Lists the tables of a store that a backup has, each behind those that its foreign keys refer to. @throws Error naming one
+ * that no backup can carry
+ */
+export function listTables({ entityMetadatas }: DataSource): readonly Table[] {
   const seen = new Set<EntityMetadata>();
   const listed: EntityMetadata[] = [];
   const list = (metadata: EntityMetadata): void => {
@@ -121,22 +109,25 @@ export function listTables({ entityMetadatas, driver }: DataSource): readonly Ta
     }
     listed.push(metadata);
   };
-  // A view has no rows of its own, and the child of an entity has its parent's table.
-  const tables = entityMetadatas.filter(({ tableType }) => !/view|child/.test(tableType));
+  const tables = entityMetadatas.filter(hasTable).filter(({ target }) => target !== LastBackup);
   for (const metadata of tables.sort((a, b) => (a.tableName < b.tableName ? -1 : 1)))
     list(metadata);
-  return listed.map((metadata) => toTable(metadata, driver));
+  return listed.map(toTable);
 }
 
-function toTable(
-  { tableName, columns, primaryColumns, generatedColumns }: EntityMetadata,
-  driver: DataSource['driver'],
-): Table {
-  const known = columns.map((column): Column => {
-    const given = driver.normalizeType(column);
+/** @throws Error if no backup can carry it */
+export function toTable({
+  tableName,
+  columns,
+  primaryColumns,
+  generatedColumns,
+  dataSource,
+}: EntityMetadata): Table {
+  const known = columns.map((column): EntityColumn => {
+    const given = dataSource.driver.normalizeType(column);
     const type = column.isArray ? undefined : TYPES[given];
-    const { databaseName: name } = column;
-    if (type) return { name, type };
+    const { databaseName: name, propertyName: field } = column;
+    if (type) return { field, name, type };
     const types = [...new Set(Object.values(TYPES))].join(', ');
     throw new Error(
       `the column ${name} of ${tableName} is of type ${given}, which no backup can carry: use ${types}`,

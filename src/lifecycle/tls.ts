@@ -2,12 +2,14 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:https';
 import { Logger } from '@nestjs/common';
-import { EXPIRES_SOON_MS } from '../auth/tokens/token.entity.js';
 import type { Config } from '../config/config.js';
 import { toOperatorMessage } from '../errors/operator-message.js';
 import { certificateUsed, readKeyPair } from './key-pair.js';
 
 const logger = new Logger('TLS');
+
+/** The log warns of what expires within this time; so does deploy/prometheus/alerts.yaml. */
+const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
 
 /** Tells the log and the metrics when the certificate in use expires; an alert asks for its renewal. */
 export function announceCertificate(expiresAt: Date): void {

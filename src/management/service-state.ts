@@ -6,6 +6,7 @@ import { TokensService } from '../auth/tokens/tokens.service.js';
 import { Config, VERSION } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
 import { StoreInspection } from '../database/inspection.js';
+import { findLastBackup } from '../database/last-backup.entity.js';
 import { describeError } from '../errors/operator-message.js';
 import { Drain } from '../http/drain.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
@@ -67,15 +68,11 @@ export class ServiceState implements GaugeSource {
   }
 
   findTokenExpiry(): Promise<Date | undefined> {
-    return this.lookUp((app) => app.get(TokensService).findNextExpiry());
+    return this.lookUp(async (app) => (await app.get(TokensService).summarize()).nextExpiry);
   }
 
   findLastBackup(): Promise<Date | undefined> {
-    return this.lookUp(async (app) => {
-      const sql = 'SELECT finished_at AS time FROM backups';
-      const [backup] = await app.get(DataSource).query<{ time: unknown }[]>(sql);
-      return backup && new Date(Number(backup.time));
-    });
+    return this.lookUp((app) => findLastBackup(app.get(DataSource).manager));
   }
 
   /** Undefined if the store is unavailable: the check says why. */

@@ -4,7 +4,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Writer } from '../database/engine.js';
 import { StoreInspection } from '../database/inspection.js';
 import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error-codes.js';
-import { CONTENT, type Plant } from './plant.entity.js';
+import { CONTENT, type UncommittedPlant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
 /** Plants that may wait; at that the service is overloaded. */
@@ -17,7 +17,7 @@ const MAX_POLLS = 4;
 const SHUTDOWN_POLL_MS = 10;
 
 export interface Commit {
-  readonly plants: readonly Plant[];
+  readonly plants: readonly UncommittedPlant[];
   /** By performance.now(). */
   readonly startedAt: number;
   /** Set by the channel unless the commit failed; `inserted` counts new plants. */
@@ -27,7 +27,7 @@ export interface Commit {
 export const commits = tracingChannel<Commit>('plant-store.plants.commit');
 
 interface QueuedPlant {
-  readonly plant: Plant;
+  readonly plant: UncommittedPlant;
   /** Characters of its content. */
   readonly length: number;
   readonly stored: PromiseWithResolvers<void>;
@@ -67,7 +67,7 @@ export class GroupCommit implements OnApplicationShutdown {
    * Resolves once a plant is durable: written now, or earlier with the same content. @throws ApiException OVERLOADED,
    * ID_TAKEN; StoreUnavailableException if it may be stored; the database's error
    */
-  async commit(plant: Plant): Promise<void> {
+  async commit(plant: UncommittedPlant): Promise<void> {
     if (this.isFull) throw new ApiException(ERRORS.OVERLOADED);
     const length = CONTENT.reduce((sum, field) => sum + (plant[field]?.toString().length ?? 0), 0);
     const stored: QueuedPlant['stored'] = Promise.withResolvers();

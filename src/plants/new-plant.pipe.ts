@@ -14,9 +14,10 @@ export class NewPlantPipe implements PipeTransform<unknown, NewPlantDto> {
     if (!isObject(body))
       throw new ApiException(ERRORS.INVALID_PLANT, 'the body must be a JSON object');
     const content = Object.fromEntries(CONTENT.map((field) => [field, body[field]]));
-    const plant = Object.assign(new NewPlantDto(), content, { id: toBigInt(body.id) });
+    // Its values are of any type until they are validated.
+    const plant: object = Object.assign(new NewPlantDto(), content, { id: toBigInt(body.id) });
     const errors = validateSync(plant);
-    if (errors.length === 0) return plant;
+    if (errors.length === 0) return plant as NewPlantDto;
     const messages = errors.flatMap(({ constraints = {} }) => Object.values(constraints));
     throw new ApiException(ERRORS.INVALID_PLANT, messages.join('; '));
   }

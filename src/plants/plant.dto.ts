@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsInt64, IsStorableText } from '../http/validators.js';
-import type { Plant } from './plant.entity.js';
+import type { UncommittedPlant } from './plant.entity.js';
 
 /** A plant in a response (contract/openapi.yaml, Plant): without the id. */
 @ApiSchema({ name: 'Plant', description: 'A plant in a response' })
@@ -41,8 +41,8 @@ export class NewPlantDto extends PlantDto {
 }
 
 /** @param createdBy id of the principal that creates the plant */
-export function toEntity({ id, name, tag }: NewPlantDto, createdBy: string): Plant {
-  return { id, name, tag: tag ?? null, createdBy, createdAt: null };
+export function toEntity({ id, name, tag }: NewPlantDto, createdBy: string): UncommittedPlant {
+  return { id, name, tag: tag ?? null, createdBy };
 }
 
 export function toPlantDto({ name, tag }: NewPlantDto | Plant): PlantDto {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'pg';
 import { readConfig } from '../../src/config/environment.js';
-import { SET_LEVEL } from '../../src/database/postgres/writer.js';
+import { SET_LEVEL } from '../../src/database/postgres/statements.js';
 import { migrateStore } from '../../src/database/store.js';
 import { StoreSession } from '../../src/database/store-session.js';
 import { cli, makeStore, store } from '../support/own.js';

@@ -112,7 +112,7 @@ it("continues a client's trace, in spans and the log, without tokens, plants and
     expect(service.output).toMatch(new RegExp(`"trace_id":"${traceId}".*"msg":"POST /plants`));
 
   const statements = spans().map((span) => attributesOf(span)['db.query.text']);
-  const insert = expect.stringContaining('INSERT INTO plants');
+  const insert = expect.stringContaining('INSERT INTO "plants"');
   if (ENGINE === 'postgres') expect(statements).toContainEqual(insert);
   const secrets = [token, unknown].flatMap((secret) => [secret, hash('sha256', secret)]);
   for (const text of [...secrets, 'nursery', '7654321234', 'Mark'])

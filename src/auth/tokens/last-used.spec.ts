@@ -12,7 +12,8 @@ it('writes each use once, within 10 s or by the time that the service stops', as
     written.push((JSON.parse(uses) as [number, number][]).map(([id]) => id));
     return Promise.resolve([]);
   };
-  const lastUsed = new LastUsed({ system: 'sqlite', query } as unknown as Writer);
+  const statements = { recordUses: () => 'UPDATE' };
+  const lastUsed = new LastUsed({ statements, query } as unknown as Writer);
   lastUsed.record(1);
   lastUsed.record(2);
   lastUsed.record(1);

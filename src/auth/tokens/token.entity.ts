@@ -1,15 +1,10 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { Column, Entity, PrimaryGeneratedColumn, type ValueTransformer } from 'typeorm';
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { TIME } from '../../database/column-types.js';
 
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TOKEN_SECRET = /^(plant_[0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
-
-/** Times are milliseconds since 1970 in the store: the same on every engine and in every zone. */
-const TIME: ValueTransformer = {
-  to: (date: Date | null) => date?.getTime() ?? null,
-  from: (ms: number | string | null) => (ms === null ? null : new Date(Number(ms))),
-};
 
 /** A bearer token. Only the hash of its secret is stored. */
 @Entity('tokens')
@@ -39,28 +34,39 @@ export class Token {
 }
 
 /** Operators are warned of what expires within this time; so does deploy/prometheus/alerts.yaml. */
-export const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
+const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
+
+/** What says until when a token works. */
+export type TokenLife = Pick<Token, 'name' | 'expiresAt' | 'revokedAt'>;
 
 /** When a token expires, in milliseconds since 1970; Infinity if never. */
-export function getExpiry({ expiresAt }: Token): number {
+export function getExpiry({ expiresAt }: Pick<Token, 'expiresAt'>): number {
   return expiresAt?.getTime() ?? Infinity;
 }
 
 /** Whether a token may be used now: neither revoked nor expired. */
-export function isActive(token: Token, now = Date.now()): boolean {
+export function isActive(token: TokenLife, now = Date.now()): boolean {
   return token.revokedAt === null && now < getExpiry(token);
 }
 
-/** The active tokens that expire soon and have no successor: one of the same name that lasts longer. */
-export function listExpiring(tokens: readonly Token[], now = Date.now()): Token[] {
+/** The active tokens that have no successor: one of the same name that lasts longer. */
+export function listLast<Life extends TokenLife>(
+  tokens: readonly Life[],
+  now = Date.now(),
+): Life[] {
   const active = tokens.filter((token) => isActive(token, now));
-  const expiring = active.filter((token) => expiresSoon(token, now));
-  const isSuccessor = (other: Token, token: Token) =>
-    other.name === token.name && getExpiry(other) > getExpiry(token);
-  return expiring.filter((token) => !active.some((other) => isSuccessor(other, token)));
+  const ends = new Map<string, number>();
+  for (const token of active)
+    ends.set(token.name, Math.max(getExpiry(token), ends.get(token.name) ?? 0));
+  return active.filter((token) => getExpiry(token) === ends.get(token.name));
 }
 
-export function expiresSoon(token: Token, now = Date.now()): boolean {
+/** The active tokens that expire soon and have no successor. */
+export function listExpiring(tokens: readonly Token[], now = Date.now()): Token[] {
+  return listLast(tokens, now).filter((token) => expiresSoon(token, now));
+}
+
+export function expiresSoon(token: TokenLife, now = Date.now()): boolean {
   return getExpiry(token) < now + EXPIRES_SOON_MS;
 }
 

@@ -1,15 +1,16 @@
 import { In, IsNull, type Repository } from 'typeorm';
 import { COMMAND } from '../../config/config.js';
-import { getSystem } from '../../database/engine.js';
+import type { Store } from '../../database/store.js';
 import { toCommitError } from '../../database/store-errors.js';
-import { createSecret, getExpiry, hashToken, isActive, Token } from './token.entity.js';
-
-/** Locks other changes of tokens and a restore out, but not their uses, until the end of the transaction. */
-const LOCK_TOKENS = {
-  // A write of no row takes SQLite's lock.
-  sqlite: 'UPDATE tokens SET id = id WHERE false',
-  postgresql: 'LOCK TABLE tokens IN SHARE UPDATE EXCLUSIVE MODE',
-};
+import {
+  createSecret,
+  getExpiry,
+  hashToken,
+  isActive,
+  listLast,
+  Token,
+  type TokenLife,
+} from './token.entity.js';
 
 /** What nobody knows if a commit has no response, and how to find out. */
 const MAYBE_CHANGED = `the tokens were changed: see \`${COMMAND} token list\``;
@@ -52,14 +53,20 @@ export class TokensService {
     return this.tokens.find({ order: { id: 'ASC' } });
   }
 
-  /** When the first active token expires that has no successor: one of the same name that lasts longer. */
-  async findNextExpiry(): Promise<Date | undefined> {
-    const [first] = await this.tokens.query<{ last_end: number | string }[]>(
-      `SELECT MAX(expires_at) AS last_end FROM tokens
-      WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${Date.now()})
-      GROUP BY name HAVING COUNT(*) = COUNT(expires_at) ORDER BY last_end LIMIT 1`,
+  /** How many tokens are active, and when the first of those expires that have no successor. */
+  async summarize(): Promise<{ readonly active: number; readonly nextExpiry: Date | undefined }> {
+    // By few columns: a scrape of the metrics must not keep the event loop for long.
+    const tokens: readonly TokenLife[] = await this.tokens.find({
+      select: { name: true, expiresAt: true, revokedAt: true },
+      where: { revokedAt: IsNull() },
+    });
+    const now = Date.now();
+    const end = listLast(tokens, now).reduce(
+      (first, one) => Math.min(first, getExpiry(one)),
+      Infinity,
     );
-    return first && new Date(Number(first.last_end));
+    const active = tokens.filter((token) => isActive(token, now)).length;
+    return { active, nextExpiry: end < Infinity ? new Date(end) : undefined };
   }
 
   /** The token of a secret, active or not. */
@@ -141,7 +148,9 @@ export class TokensService {
     const progress = { isDone: false };
     try {
       return await this.tokens.manager.transaction(async (manager) => {
-        await manager.query(LOCK_TOKENS[getSystem(manager)]);
+        // Each DataSource of the service and its commands is a Store.
+        const { engine } = manager.dataSource as Store;
+        await manager.query(engine.statements.lockChanges('tokens'));
         const result = await work(manager.getRepository(Token));
         progress.isDone = true;
         return result;

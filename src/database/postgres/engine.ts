@@ -9,7 +9,8 @@ import type { Table } from '../tables.js';
 import { CheckedPool, type CheckedPoolConfig } from './pool.js';
 import { LIST_MEDDLERS } from './inspection.js';
 import { PostgresInspector } from './inspector.js';
-import { PostgresWriter, SET_LEVEL } from './writer.js';
+import { SET_LEVEL, statements } from './statements.js';
+import { PostgresWriter } from './writer.js';
 
 /** Null on servers without Citus. */
 const RUN_ON_NODES = "to_regproc('run_command_on_all_nodes')";
@@ -35,6 +36,8 @@ const begin = (access: Access, tables: readonly Table[]) => `
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
+  statements,
+  isShared: true,
   // The lock is "plant" in ASCII. A change of a table that waits for a dump makes plants wait: it gives up before them.
   beginMigration: `
     BEGIN;

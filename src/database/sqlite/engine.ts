@@ -12,6 +12,7 @@ import { describeExpected } from './expected.js';
 import {
   assertInPlace,
   assertWritable,
+  describeUse,
   findFile,
   getPath,
   identifyCompanions,
@@ -22,6 +23,7 @@ import { adoptFile, readIds, usesLog, writeIds } from './log-owner.js';
 import { OwnTransactions } from './own-transactions.js';
 import { findAlias, identifyFile, type OpenedFile } from './place.js';
 import { readLines } from './read-lines.js';
+import { statements } from './statements.js';
 import { SqliteWriter } from './writer.js';
 
 /** WAL and FULL: a commit waits for stable storage (sqlite.org/pragma.html); on macOS only with `fullfsync`. */
@@ -44,6 +46,8 @@ const LIST_COLUMNS = `
   WHERE tables.name NOT GLOB 'sqlite_*'`;
 
 export const sqlite: Engine = {
+  statements,
+  isShared: false,
   beginMigration: 'BEGIN IMMEDIATE',
   listColumns: LIST_COLUMNS,
   listTables: `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'`,
@@ -113,8 +117,11 @@ export const sqlite: Engine = {
     WHERE name = 'plants' COLLATE NOCASE AND (sql LIKE '%ON CONFLICT REPLACE%' OR sql LIKE '%ON CONFLICT IGNORE%')`,
 
   shareConnection({ driver }, { waitTimeoutMs }, onFailure) {
-    return new OwnTransactions(driver as BetterSqlite3Driver, waitTimeoutMs, onFailure);
+    const own = new OwnTransactions(driver as BetterSqlite3Driver, waitTimeoutMs, onFailure);
+    return (runner) => own.separate(runner);
   },
+
+  describeUse,
 
   assertInPlace(store, config) {
     listNames(getOpened(store), config).forEach(assertInPlace);

@@ -14,7 +14,7 @@ import { describeUser, type Config } from '../../config/config.js';
 import { findSqliteFile } from '../../config/database-url.js';
 import { describeReason, readCode } from '../../errors/operator-message.js';
 import { SchemaError } from '../store-errors.js';
-import { identifyFile, isInPlace, type OpenedFile } from './place.js';
+import { identifyFile, isInPlace, STORE_SUFFIXES, type OpenedFile } from './place.js';
 import { listRemoved, readLink } from './put-back.js';
 
 /** Suffixes of SQLite's logs. SQLite would play them back into any file that stands beside them. */
@@ -23,8 +23,14 @@ const LOCK_SUFFIX = '-lock';
 /** The suffix of the ids of the file that the log belongs to: log-owner.ts. */
 export const IDS_SUFFIX = '-id';
 
-export function findLog(file: string): string | undefined {
-  return LOG_SUFFIXES.map((suffix) => file + suffix).find((path) => existsSync(path));
+/** Says whose file a path is, if it is one of the configured store, or of another one that is in use or was not closed. */
+export function describeUse(path: string, { databaseUrl }: Config): string | undefined {
+  const store = findSqliteFile(databaseUrl) ?? '';
+  // SQLite's log may not be there yet.
+  if (existsSync(store) && STORE_SUFFIXES.some((suffix) => realpathSync(store) + suffix === path))
+    return 'is a file of the store';
+  const log = LOG_SUFFIXES.map((suffix) => path + suffix).find((one) => existsSync(one));
+  return log && `is not replaced: there is ${log}, of a store that is in use or was not closed`;
 }
 
 /** @throws Error if what was written to the file has lost its name */

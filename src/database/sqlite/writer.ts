@@ -17,6 +17,7 @@ import { describeError, readCode } from '../../errors/operator-message.js';
 import { Logger, Writer } from '../engine.js';
 import { StoreProblem } from '../store-errors.js';
 import type { Expected, Finding } from './inspection.js';
+import { statements } from './statements.js';
 import { SqliteThread, type LogSize, type SqliteThreadOptions } from './writer-thread.js';
 
 /** Commits a page: writes a number of the file's header again, which nothing of ours reads. */
@@ -37,7 +38,7 @@ const CHECKPOINT_FAILED = /^SQLITE_IOERR/;
 
 /** Writes on the threads. */
 export class SqliteWriter extends Writer {
-  readonly system = 'sqlite';
+  readonly statements = statements;
   /** A second group would only wait for the first one's lock. */
   readonly concurrency = 1;
   private readonly logger = new Logger('Store');
