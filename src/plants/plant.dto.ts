@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsInt64, IsStorableText } from '../http/validators.js';
-import type { UncommittedPlant } from './plant.entity.js';
+import type { Plant, UncommittedPlant } from './plant.entity.js';
 
 /** A plant in a response (contract/openapi.yaml, Plant): without the id. */
 @ApiSchema({ name: 'Plant', description: 'A plant in a response' })
