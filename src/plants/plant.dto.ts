@@ -41,10 +41,18 @@ export class NewPlantDto extends PlantDto {
 }
 
 /** @param createdBy id of the principal that creates the plant */
-export function toEntity({ id, name, tag }: NewPlantDto, createdBy: string): UncommittedPlant {
-  return { id, name, tag: tag ?? null, createdBy };
+export function toEntity(plant: NewPlantDto, createdBy: string): UncommittedPlant {
+  return {
+    id: plant.id,
+    name: plant.name,
+    tag: plant.tag ?? null,
+    createdBy,
+  };
 }
 
-export function toPlantDto({ name, tag }: NewPlantDto | Plant): PlantDto {
-  return { name, tag: tag ?? undefined };
+export function toPlantDto(plant: NewPlantDto | Plant): PlantDto {
+  return {
+    name: plant.name,
+    tag: plant.tag ?? undefined,
+  };
 }
