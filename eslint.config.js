@@ -1,11 +1,27 @@
 import js from '@eslint/js';
 import prettier from 'eslint-config-prettier';
+import * as regexp from 'eslint-plugin-regexp';
+import sonarjs from 'eslint-plugin-sonarjs';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
   globalIgnores(['dist', 'coverage', 'node_modules', '**/.work', 'test/clients/*/']),
   js.configs.recommended,
+  {
+    plugins: { sonarjs },
+    rules: { 'sonarjs/cognitive-complexity': ['error', 15] },
+  },
+  {
+    // What the service reads is written by others.
+    files: ['src/**'],
+    ignores: ['**/*.spec.ts'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': 'error',
+      'regexp/no-super-linear-move': 'error',
+    },
+  },
   {
     files: ['**/*.ts', '{src,test}/**/*.js'],
     extends: [tseslint.configs.strictTypeChecked],

@@ -38,11 +38,7 @@ export async function play(script: Script, port: number): Promise<Buffer> {
   const secured = tls && once(socket, 'secureConnect').catch(ignore);
   await once(tcp, 'connect');
   if (!isHasty) await Promise.race([secured, closed]);
-  for (const step of steps) {
-    if (socket.destroyed) break;
-    if (typeof step === 'number') await sleep(step);
-    else socket.write(step, 'latin1');
-  }
+  await send(socket, steps);
   const finish = () => (end === 'reset' ? tcp.resetAndDestroy() : tcp.destroy());
   if (end === 'fin') socket.end();
   if (idle === 0) finish();
@@ -52,6 +48,14 @@ export async function play(script: Script, port: number): Promise<Buffer> {
   socket.destroy();
   if (tcp.errored === hang) throw hang;
   return Buffer.concat(received);
+}
+
+async function send(socket: Socket, steps: Script['steps']): Promise<void> {
+  for (const step of steps) {
+    if (socket.destroyed) return;
+    if (typeof step === 'number') await sleep(step);
+    else socket.write(step, 'latin1');
+  }
 }
 
 /**
@@ -92,20 +96,27 @@ export function judge({ expected }: Script, received: Buffer): number {
 /** The complete responses on a connection. Those to HEAD have no body despite their length. */
 function* responsesIn(received: Buffer) {
   for (let at = 0; at < received.length;) {
-    const end = received.indexOf('\r\n\r\n', at);
-    const head = received.toString('latin1', at, end < 0 ? received.length : end);
-    if (!'HTTP/1.1 '.startsWith(head.slice(0, 9)))
-      throw new Error(`not HTTP: ${head.slice(0, 200)}`);
-    if (end < 0) return;
-    const { status, headers } = parseHead(head);
-    const usual = status < 200 || status === 304 ? 0 : NaN;
-    const length = Number(headers['content-length'] ?? usual);
-    if (Number.isNaN(length)) throw new Error(`no length: ${head}`);
-    const start = end + 4;
-    const isBare = length > 0 && received.toString('latin1', start, start + 9) === 'HTTP/1.1 ';
-    at = isBare ? start : start + length;
-    if (at > received.length) return;
-    const text = isBare ? undefined : received.toString('utf8', start, at);
-    if (status >= 200) yield { status, headers, text };
+    const response = readResponse(received, at);
+    if (!response) return;
+    if (response.status >= 200) yield response;
+    at = response.end;
   }
+}
+
+/** The response that begins here, and where it ends; undefined if it is not complete. */
+function readResponse(received: Buffer, at: number) {
+  const headEnd = received.indexOf('\r\n\r\n', at);
+  const head = received.toString('latin1', at, headEnd < 0 ? received.length : headEnd);
+  if (!'HTTP/1.1 '.startsWith(head.slice(0, 9))) throw new Error(`not HTTP: ${head.slice(0, 200)}`);
+  if (headEnd < 0) return undefined;
+  const { status, headers } = parseHead(head);
+  const usual = status < 200 || status === 304 ? 0 : NaN;
+  const length = Number(headers['content-length'] ?? usual);
+  if (Number.isNaN(length)) throw new Error(`no length: ${head}`);
+  const start = headEnd + 4;
+  const isBare = length > 0 && received.toString('latin1', start, start + 9) === 'HTTP/1.1 ';
+  const end = isBare ? start : start + length;
+  if (end > received.length) return undefined;
+  const text = isBare ? undefined : received.toString('utf8', start, end);
+  return { status, headers, text, end };
 }

@@ -67,7 +67,7 @@ function createProgram(start: Start, writeOut: (text: string) => void): Command 
       writeOut,
       // commander would repeat an unknown option with its value, `--form=postgres://…`, and an invalid URL.
       outputError: (text, write) =>
-        write(text.replace(/=.*'/, "=…'").replace(/:\/\/[^\s']*@/, '://…@')),
+        write(text.replace(/^([^=]*=)[^]*'/, "$1…'").replace(/:\/\/[^\s']*@/, '://…@')),
     });
   program.hook('preSubcommand', (_program, command) => {
     const warnings = loadEnvironment(program.opts<{ envFile?: string }>().envFile);

@@ -45,13 +45,13 @@ export function parseEnvFile(text: string) {
   const warnings: string[] = [];
   for (const [index, line] of text.split(/\r\n|[\r\n]/).entries()) {
     if (/^\s*([#;]|$)/.test(line)) continue;
-    const [, name, value] = /^\s*(?:export\s+)?(\w+)\s*=\s*([^]*?)\s*$/.exec(line) ?? [];
+    const [, name, value = ''] = /^(?:export\s+)?(\w+)\s*=([^]*)/.exec(line.trim()) ?? [];
     const isKnown = name !== undefined && (OWN_NAMES.includes(name) || OTHER_NAMES.test(name));
     // Another name may be a part of a key.
     const shown = /^[A-Z_]{1,40}$/.test(name ?? '') ? name : 'the name';
     if (variables.has(name ?? ''))
       warnings.push(`${index + 1}: ${name} is set above too: this line wins`);
-    if (isKnown) variables.set(name, parseEnv(`X=${value}`).X ?? '');
+    if (isKnown) variables.set(name, parseEnv(`X=${value.trim()}`).X ?? '');
     else if (name === undefined) warnings.push(`${index + 1}: ignored, as it has no NAME=value`);
     else warnings.push(`${index + 1}: ${shown} is unknown, or works only in the environment`);
   }

@@ -18,7 +18,7 @@ export interface Statements {
 }
 
 /** SQL of the value that a row in JSON, `value`, has for a column. */
-export function readCell({ columns }: Table, { name, type }: Column): string {
+function readCell({ columns }: Table, { name, type }: Column): string {
   return `CAST(value->>${columns.findIndex((one) => one.name === name)} AS ${type})`;
 }
 

@@ -69,7 +69,7 @@ function hasTable({ tableType }: EntityMetadata): boolean {
 }
 
 /** A column, and the field of the entity that has its value. */
-export type EntityColumn = Column & { readonly field: string };
+type EntityColumn = Column & { readonly field: string };
 
 /** A table of a store with all of its columns, as its entity has them. */
 export interface Table {

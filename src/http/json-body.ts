@@ -66,7 +66,7 @@ function hasBody({ headers, method }: Request): boolean {
 }
 
 /** Parameters are ignored: application/json defines none (RFC 8259, section 11). @throws ApiException MEDIA_TYPE */
-export function checkType(contentType = ''): void {
+function checkType(contentType = ''): void {
   const type = contentType.split(';', 1)[0]?.trim() ?? '';
   if (type.toLowerCase() === 'application/json') return;
   const sent = shorten(type) || 'missing';

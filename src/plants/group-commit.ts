@@ -151,16 +151,17 @@ export class GroupCommit implements OnApplicationShutdown {
       const error = isHalf
         ? this.inspection.recordFailure(cause)
         : await this.inspection.explainFailure(cause);
-      if (group.length === 1 || error instanceof StoreUnavailableException) {
+      if (group.length === 1 || error instanceof StoreUnavailableException)
         for (const { stored } of group) stored.reject(error);
-        return;
-      }
-      const half = Math.ceil(group.length / 2);
-      for (const part of [group.slice(0, half), group.slice(half)])
-        await this.commitGroup(
-          part.filter(({ isOver }) => !isOver),
-          true,
-        );
+      else await this.commitHalves(group);
+    }
+  }
+
+  private async commitHalves(group: QueuedPlant[]): Promise<void> {
+    const half = Math.ceil(group.length / 2);
+    for (const part of [group.slice(0, half), group.slice(half)]) {
+      const waiting = part.filter(({ isOver }) => !isOver);
+      await this.commitGroup(waiting, true);
     }
   }
 }

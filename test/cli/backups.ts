@@ -9,7 +9,7 @@ import { SqliteStore } from '../support/sqlite-store.js';
 import type { StoredPlant, TemporaryStore } from '../support/temporary-store.js';
 
 /** The highest id plus one. */
-export const END = 2n ** 63n;
+const END = 2n ** 63n;
 /** Characters that a format may have to escape. */
 const CHARACTERS = String.fromCodePoint(...Array.from({ length: 0x2ff }, (_, i) => i + 1));
 /** Plants that a faulty backup could change, ordered by id. */

@@ -73,7 +73,11 @@ describe('what is beyond the schema is dropped', () => {
     ['__proto__', '{"__proto__":{"tag":"t","id":8},"id":4,"name":"oak"}', 4n],
     ['toJSON', '{"toJSON":"x","hasOwnProperty":1,"id":6,"name":"oak"}', 6n],
     ['access_token', '{"access_token":"x","id":7,"name":"oak"}', 7n],
-    ['text that would be refused in a name', '{"unknown":"\\u0000\\ud800","id":11,"name":"oak"}', 11n],
+    [
+      'text that would be refused in a name',
+      '{"unknown":"\\u0000\\ud800","id":11,"name":"oak"}',
+      11n,
+    ],
     ['deep nesting', `{"x":${'['.repeat(99)}${']'.repeat(99)},"id":12.0,"name":"oak"}`, 12n],
     ['the same id again', '{"id":20,"id":20.0,"name":"oak"}', 20n],
     ['the same name again', '{"id":21,"name":"oak","n\\u0061me":"oak"}', 21n],

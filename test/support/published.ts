@@ -27,7 +27,7 @@ export interface JsonObject {
 }
 
 /** What a document may have besides the contract; contract/additions.yaml explains the members. */
-export interface Addition {
+interface Addition {
   readonly name: string;
   readonly at: string;
   readonly why: string;
@@ -42,7 +42,7 @@ export const newPlant = valueAt(contract, '/components/schemas/NewPlant') as unk
   readonly properties: Readonly<Record<string, { readonly type: string }>>;
 };
 /** Permitted additions of the published document. */
-export const additions = parse(read('contract/additions.yaml')) as Addition[];
+const additions = parse(read('contract/additions.yaml')) as Addition[];
 /** The document that `npm run openapi` writes. */
 export const published = JSON.parse(read('openapi.json')) as JsonObject;
 

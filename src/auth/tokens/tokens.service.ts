@@ -25,7 +25,7 @@ export interface IssuedToken extends Token {
 }
 
 /** A command on tokens is refused. The message is for the operator. */
-export class TokenError extends Error {}
+class TokenError extends Error {}
 
 /** Issues, rotates, lists and revokes tokens. Without a decorator: commands use it, and must not wait for Nest. */
 export class TokensService {

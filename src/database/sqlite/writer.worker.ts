@@ -75,15 +75,7 @@ function runTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
   const until = performance.now() + timeoutMs;
   for (;;) {
     try {
-      if (typeof task === 'object' && 'inspect' in task)
-        return { rows: inspect(task.inspect), log: awaitLogSize() };
-      const isCheckpoint = task === 'checkpoint';
-      if (isCheckpoint || content.isOverwritten) assertOwnContent();
-      if (isCheckpoint || isMisplaced) assertInPlace();
-      const [sql, ...parameters] = isCheckpoint ? [CHECKPOINT] : task;
-      const rows = runStatement(sql, parameters);
-      assertInPlace();
-      return { rows, log: readLogSize.get() ?? { log: 0, checkpointed: 0 } };
+      return tryTask(task);
     } catch (error) {
       const { code } = Object(error) as { code?: unknown };
       const isOver = performance.now() >= until || Atomics.load(abandoned, 0) === 1;
@@ -91,6 +83,18 @@ function runTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
         return { message: Error.isError(error) ? error.message : String(error), code };
     }
   }
+}
+
+function tryTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
+  if (typeof task === 'object' && 'inspect' in task)
+    return { rows: inspect(task.inspect), log: awaitLogSize() };
+  const isCheckpoint = task === 'checkpoint';
+  if (isCheckpoint || content.isOverwritten) assertOwnContent();
+  if (isCheckpoint || isMisplaced) assertInPlace();
+  const [sql, ...parameters] = isCheckpoint ? [CHECKPOINT] : task;
+  const rows = runStatement(sql, parameters);
+  assertInPlace();
+  return { rows, log: readLogSize.get() ?? { log: 0, checkpointed: 0 } };
 }
 
 function runStatement(sql: string, parameters: readonly unknown[]): readonly unknown[] {
