@@ -47,7 +47,7 @@ export interface Engine {
   /** @throws SchemaError */
   connect(config: Config, access: Access): DataSourceOptions;
   openWriter(store: DataSource, config: Config): Writer;
-  /** Separates the transactions of operations that share one connection. @param onFailure see {@link Writer.endOnFailure} */
+  /** Separates the transactions of operations that share one connection. @param onFailure see {@link Writer.awaitExitIfFatal} */
   shareConnection?(
     store: DataSource,
     config: Config,
@@ -111,7 +111,7 @@ export abstract class Writer {
   abstract commitNothing(): Promise<void>;
 
   /** Told of a statement that failed on another connection. Ends the process, and returns a promise that never settles, if it must. */
-  endOnFailure?(error: unknown): Promise<never> | undefined;
+  awaitExitIfFatal?(error: unknown): Promise<never> | undefined;
 
   /** Aborts what would keep the process from exiting. */
   async abort(): Promise<void> {}
