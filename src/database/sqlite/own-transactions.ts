@@ -1,7 +1,7 @@
 /**
- * A transaction of its own for each operation of TypeORM on SQLite. TypeORM has one query runner, and so one transaction, for the
- * one connection: a save() of one request would join the transaction of another, resolve before that has committed, and be undone
- * by its rollback.
+ * A transaction of its own for each operation of TypeORM on SQLite. TypeORM has one query runner, and so one transaction, for
+ * the one connection: a save() of one request would join the transaction of another, resolve before that has committed, and be
+ * undone by its rollback.
  *
  * 1. Each operation gets a new runner on the same connection, whose statements this file replaces.
  * 2. The first statement of a runner waits for its turn, which lasts until the connection is in no transaction any more: after

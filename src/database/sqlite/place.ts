@@ -3,8 +3,8 @@
  * start finds a log (the file `-wal`, which has the latest commits) by the name of its file.
  *
  * 1. A file has one name: a hard link, or a mount of the file alone, would have a log and a lock of its own.
- * 2. Each name leads to the file that was opened. After a rename or a removal, a commit would be in a file that the next
- *    start does not find. With another log, or another index of it, processes would not see each other's commits.
+ * 2. Each name leads to the file that was opened. After a rename or a removal, a commit would be in a file that the next start
+ *    does not find. With another log, or another index of it, processes would not see each other's commits.
  *
  * put-back.ts says how to put a file back. The writer's thread loads this file: its imports are as writer.worker.ts says.
  */
@@ -13,7 +13,7 @@ import { unsafe, type Finding } from './inspection.ts';
 
 export type OpenedFile = Readonly<{ path: string; dev: bigint; ino: bigint }>;
 
-/** Suffixes of the files of a store. `-shm` is the index of the log, `-journal` SQLite's older kind of log; files.ts has our own. */
+/** Suffixes of the files of a store. `-shm` is the index of the log; files.ts and log-owner.ts tell of the last two. */
 export const STORE_SUFFIXES = ['', '-wal', '-journal', '-shm', '-lock', '-id'];
 
 export function identifyFile(path: string): OpenedFile {

@@ -1,8 +1,8 @@
 /**
  * How an operator puts a store back that has lost its name while a process has it open.
  *
- * 1. A file that was moved is moved back. On Linux, /proc tells where it is. It still has its own name if something was mounted
- *    over its folder.
+ * 1. A file that was moved is moved back. On Linux, /proc tells where it is. It still has its own name if something was
+ *    mounted over its folder.
  * 2. A file that was removed exists until the process ends, which may be the only one to have its plants: it can be copied
  *    from /proc. Its log (the file `-wal`, which has the latest commits) is copied as well if it was removed too, and before
  *    the file: if the operator stops between the two, a start refuses a log without a file, but not a file without a log.
@@ -77,7 +77,7 @@ export function describeMoved({ path, ino }: OpenedFile, store: OpenStore): Find
   );
 }
 
-/** Returns the command that copies back a removed file, and its log; '' if no process that this user may inspect has it open. */
+/** Returns the command that copies back a removed file, and its log; '' if this user sees no process that has it open. */
 export function listRemoved(file: string): string {
   const wal = `${file}-wal`;
   const links = globSync('/proc/[0-9]*/fd/*').map((path) => ({ path, link: readLink(path) }));

@@ -1,12 +1,12 @@
 /**
- * The write path of SQLite. Its driver is synchronous: on the main thread, each wait for the disk would stop all requests. So two
- * threads write, each with a connection of its own (writer.worker.ts):
+ * The write path of SQLite. Its driver is synchronous: on the main thread, each wait for the disk would stop all requests. So
+ * two threads write, each with a connection of its own (writer.worker.ts):
  *
  * 1. The committer runs each statement as a commit of its own, and syncs the log (SQLite's write-ahead log, the file `-wal`).
  *    The plants are acknowledged only then: a crash loses nothing of which a client was told. It runs inspections, too.
  * 2. Once the log has some pages that the store's file lacks, a checkpoint copies them into it: the log would fill the disk.
- *    The checkpointer copies most of them while commits go on, then the committer the rest, between two commits. SQLite's
- *    own checkpoints would make a commit wait for all of it, and ignore errors.
+ *    The checkpointer copies most of them while commits go on, then the committer the rest, between two commits. SQLite's own
+ *    checkpoints would make a commit wait for all of it, and ignore errors.
  * 3. Other connections, such as that of TypeORM's repositories, write to the log as well, and start no checkpoint. So each
  *    inspection, once a second, returns the size of the log, and may start one.
  * 4. After a failed sync nobody knows what is on the disk: Linux drops the unwritten pages, and the next sync succeeds without

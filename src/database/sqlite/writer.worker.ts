@@ -1,15 +1,15 @@
 /**
- * One of the two threads that write to a store on SQLite; writer.ts tells what they are for. It has a connection of its own, and
- * runs one task after the other: a statement, an inspection or a checkpoint, which copies the log (SQLite's write-ahead log, the
- * file `-wal`) into the store's file.
+ * One of the two threads that write to a store on SQLite; writer.ts tells what they are for. It has a connection of its own,
+ * and runs one task after the other: a statement, an inspection or a checkpoint, which copies the log (SQLite's write-ahead
+ * log, the file `-wal`) into the store's file.
  *
  * 1. It opens the file by its name. Had somebody replaced the file since the main thread opened it, SQLite would play the log
  *    into the new one as it closes: so the names are checked before SQLite reads the file, and after each step that does.
- * 2. A statement is a commit of its own. SQLite goes on writing to a file that was renamed or removed, where no start would find
- *    the plants: so the names are checked again before the commit is acknowledged. While a file is out of its place, nothing
- *    more is written, so that a copy that somebody makes of it stays whole.
- * 3. An inspection finds all that inspection.ts says of a store. Once it has found that somebody else has written to the files,
- *    no statement is run any more.
+ * 2. A statement is a commit of its own. SQLite goes on writing to a file that was renamed or removed, where no start would
+ *    find the plants: so the names are checked again before the commit is acknowledged. While a file is out of its place,
+ *    nothing more is written, so that a copy that somebody makes of it stays whole.
+ * 3. An inspection finds all that inspection.ts says of a store. Once it has found that somebody else has written to the
+ *    files, no statement is run any more.
  * 4. A checkpoint is run only if both files are in their places and have what this service has written: otherwise it would mix
  *    two stores.
  * 5. While another connection holds SQLite's lock, a task is tried again until its time is over, or the process wants to exit.
