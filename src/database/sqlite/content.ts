@@ -1,17 +1,17 @@
 /**
- * Whether the bytes of a store's file and of its log (the file `-wal`, to which SQLite writes each commit) are what this
- * service has written. SQLite reads its cache and its index of the log, and does not notice what others write to the files:
- * after `cp BACKUP FILE`, the next checkpoint, which copies the log into the file, would make a mixture of both stores.
+ * Whether the bytes of a store's file and of its log (the file `-wal`, to which commits go) are what this service has written.
+ * SQLite reads its cache and its index of the log, and does not notice what others write: after `cp BACKUP FILE`, the next
+ * checkpoint, which copies the log into the file, would make a mixture of both stores.
  *
- * 1. The header of the file has an id that each start gives to the store (log-owner.ts). A copy of another store, or from
- *    before the latest start, has another one.
+ * 1. The header of the file has an id that each start gives to the store. A copy of another store, or an earlier one, has
+ *    another.
  * 2. sqlite3's `.restore` changes the id as well, but through SQLite: the log has that id too, and nothing is mixed.
  * 3. The file is not shorter than at the check before, unless SQLite has cut it by a VACUUM.
- * 4. The log is as long as its index says, and its last page belongs to its header. The page that was the last one at the
- *    check before is still there: an earlier copy of the log lacks it, though the next commit writes an end that fits.
+ * 4. The log is as long as its index says, and its last page belongs to its header. The last page at the check before is still
+ *    there: an earlier copy of the log lacks it, though the next commit writes an end that fits.
  *
- * Each inspection checks this, and so does whatever is about to copy the log into the file: a checkpoint, or the service as it
- * closes the store. A file that was found overwritten counts as overwritten from then on: the next start decides about it.
+ * Each inspection checks this, and so does whatever is about to copy the log into the file. A file that was found overwritten
+ * counts as overwritten from then on: the next start decides about it.
  *
  * The writer's thread loads this file: its imports are as writer.worker.ts says.
  */

@@ -44,9 +44,9 @@ const RENAME_BACK =
 const PUT_BACKUP =
   "'put a backup in its place, which has every row, but no further column: stop the service, then ' || (SELECT put_backup FROM given)";
 
-/** Finds what tables lack of what the migrations make. Parameters: the tables, as JSON; the command that puts a backup in their place. */
-const FIND_IN_TABLES = `
-WITH given (tables, put_backup) AS (SELECT ?, ?),
+/** Finds texts that are not UTF-8, and what tables lack of what the migrations make. Parameters: tables, as JSON; both commands. */
+const FIND_PROBLEMS = `
+WITH given (tables, put_backup, convert_to_utf8) AS (SELECT ?, ?, ?),
 wanted AS (
   SELECT value->>'name' AS name, value->>'key' AS key, value->>'isGenerated' AS is_generated, value->'columns' AS columns
   FROM given, json_each(tables)
@@ -67,7 +67,11 @@ cols AS (
     'the column ' || named.name || ' of ' || named."table" AS what
   FROM named LEFT JOIN held ON held."table" = named."table" AND held.name = named.name COLLATE NOCASE
 )
-SELECT 'missing' AS effect, 'the table ' || name || ' is missing' AS what, '${RENAME_BACK}' AS remedy
+-- Rows count as hidden: a command would report each text as damaged.
+SELECT 'hidden' AS effect, 'its texts are ' || encoding || ', not UTF-8' AS what, 'stop the service, then ' || convert_to_utf8 AS remedy
+FROM given, pragma_encoding WHERE encoding <> 'UTF-8'
+UNION ALL
+SELECT 'missing', 'the table ' || name || ' is missing', '${RENAME_BACK}'
 FROM found WHERE type IS NULL
 UNION ALL
 SELECT 'unsafe', name || ' is no ordinary table, but a ' || type, 'give its name to the table that has the rows'
@@ -98,11 +102,9 @@ WHERE type = 'table' AND EXISTS (SELECT 1 FROM held WHERE "table" = found.name A
 
 /** Finds 4 without the log, 5 and 6. */
 export function inspectBySql(list: ListRows, expected: Expected): readonly Finding[] {
-  return [
-    ...inspectEncoding(list, expected),
-    ...list<Finding>(FIND_IN_TABLES, JSON.stringify(expected.tables), expected.putBackup),
-    ...inspectMigrations(list, expected),
-  ];
+  const { tables, putBackup, convertToUtf8 } = expected;
+  const found = list<Finding>(FIND_PROBLEMS, JSON.stringify(tables), putBackup, convertToUtf8);
+  return [...found, ...inspectMigrations(list, expected)];
 }
 
 /** Finds 3. @param ids if there are none, the store may have any */
@@ -131,20 +133,12 @@ export function readIndexes(list: ListRows, { tables }: Expected): void {
       list(`SELECT 1 FROM "${name}" INDEXED BY "${index.name}" LIMIT 1`);
 }
 
-function inspectEncoding(list: ListRows, { convertToUtf8 }: Expected): Finding[] {
-  const [found] = list<{ encoding: string }>('PRAGMA encoding');
-  if (found?.encoding === 'UTF-8') return [];
-  const what = `its texts are ${found?.encoding}, not UTF-8`;
-  // Rows count as hidden: a command would report each text as damaged.
-  return [{ effect: 'hidden', what, remedy: `stop the service, then ${convertToUtf8}` }];
-}
-
 function inspectMigrations(
   list: ListRows,
   { migrations, migrationsTable }: Expected,
 ): readonly Finding[] {
   const columns = list<{ name: string }>('SELECT * FROM pragma_table_info(?)', migrationsTable);
-  // FIND_IN_TABLES has already found that the table, or its column, is missing.
+  // FIND_PROBLEMS has already found that the table, or its column, is missing.
   if (!columns.some(({ name }) => name === 'name')) return [];
   const ran = list<{ name: string }>(`SELECT name FROM ${migrationsTable}`);
   return migrations

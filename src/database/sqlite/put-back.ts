@@ -93,19 +93,13 @@ export function listRemoved(file: string): string {
 }
 
 /** Paths below /proc by which a process has the files of a store open. */
-interface Open {
-  readonly file?: string | undefined;
-  readonly log?: string | undefined;
-}
+type Open = Readonly<{ file: string | undefined; log: string | undefined }>;
 
 /** Lists what this process has open, except what was copied back already. */
 function listOwn({ file, descriptor, log }: OpenStore): Open {
-  const name = (path: string, from: number) =>
-    isCopy(path, from) ? undefined : `/proc/${process.pid}/fd/${from}`;
-  return {
-    file: name(file, descriptor),
-    log: log === undefined ? undefined : name(`${file}-wal`, log),
-  };
+  const name = (path: string, from: number | undefined) =>
+    from === undefined || isCopy(path, from) ? undefined : `/proc/${process.pid}/fd/${from}`;
+  return { file: name(file, descriptor), log: name(`${file}-wal`, log) };
 }
 
 /** Returns the command that copies back what is not in its place; '' if everything is. */

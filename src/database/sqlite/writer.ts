@@ -3,19 +3,18 @@
  * two threads write, each with a connection of its own (writer.worker.ts):
  *
  * 1. The committer runs each statement as a commit of its own, and syncs the log (SQLite's write-ahead log, the file `-wal`).
- *    The plants are acknowledged only then: a crash loses nothing of which a client was told. It runs inspections, too.
- * 2. Once the log has some pages that the store's file lacks, a checkpoint copies them into it: the log would fill the disk.
- *    The checkpointer copies most of them while commits go on, then the committer the rest, between two commits. SQLite's own
- *    checkpoints would make a commit wait for all of it, and ignore errors.
- * 3. Other connections, such as that of TypeORM's repositories, write to the log as well, and start no checkpoint. So each
- *    inspection, once a second, returns the size of the log, and may start one.
+ *    Only then a plant is acknowledged: a crash loses nothing of which a client was told.
+ * 2. Once the log has some pages that the store's file lacks, a checkpoint copies them, or it would fill the disk: the
+ *    checkpointer most of them while commits go on, then the committer the rest, between two commits. SQLite's own checkpoints
+ *    would make a commit wait for all of it, and ignore errors.
+ * 3. Other connections, such as that of TypeORM's repositories, write to the log as well, and start no checkpoint. An
+ *    inspection of the store, which the committer runs each second, returns the size of the log, and may start one.
  * 4. After a failed sync nobody knows what is on the disk: Linux drops the unwritten pages, and the next sync succeeds without
- *    them (wiki.postgresql.org/wiki/Fsync_Errors). So the process exits, and the next start recovers the store from its log.
- *    It exits without closing the store: SQLite would run a checkpoint as its last connection closes.
- * 5. If somebody has overwritten the files, a stop of the service exits in the same way: a checkpoint would copy the log into
- *    a file that it does not belong to.
- * 6. Whoever waits for the store while the process exits must learn neither a success nor a failure, as either could be wrong:
- *    they get {@link SqliteWriter.untilExit}, a promise that never settles.
+ *    them (wiki.postgresql.org/wiki/Fsync_Errors). So the process exits, without the checkpoint that SQLite runs as its last
+ *    connection closes. The next start recovers the store from its log.
+ * 5. If somebody has overwritten the files, a stop exits in the same way: the log does not belong to the file that is there.
+ * 6. Whoever waits for the store while the process exits gets {@link SqliteWriter.untilExit}, a promise that never settles:
+ *    neither a success nor a failure would be known to be right.
  */
 import { QueryFailedError } from 'typeorm';
 import { describeError, readCode } from '../../errors/operator-message.js';
@@ -27,10 +26,10 @@ import { SqliteThread, type LogSize, type SqliteThreadOptions } from './writer-t
 /** Commits a page without a change: it writes a number of the file's header again, which the service does not use. */
 export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
 
-/** A checkpoint runs once the log has so many pages that are not in the file, 32 MB. */
+/** A checkpoint runs once the log has this many pages that are not in the file, 32 MB. */
 const CHECKPOINT_AFTER_PAGES = 8_000;
 const PAGE_BYTES = 4_096;
-/** The operator is warned once the log has so many pages, 128 MB, and each time that they have doubled. */
+/** The operator is warned once the log has this many pages, 128 MB, and each time that they have doubled. */
 const WARN_FROM_PAGES = 2 ** 15;
 
 const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
@@ -44,6 +43,7 @@ export class SqliteWriter extends Writer {
   /** SQLite has one lock for all that write: a second group would only wait for the first one. */
   readonly concurrency = 1;
   private readonly logger = new Logger('Store');
+  /** Shared with the threads, and 1 once they must not wait for locks any more. */
   private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
   private readonly committer: SqliteThread;
   private readonly checkpointer: SqliteThread;
@@ -135,7 +135,7 @@ export class SqliteWriter extends Writer {
       this.warnOfReader(log.log);
     } catch (error) {
       if (CHECKPOINT_FAILED.test(readCode(error))) await this.exitUnsynced('a checkpoint', error);
-      // The next inspection retries, not each commit: it resets the number of these pages.
+      // No commit is to start the next try, but the next inspection, which resets this number.
       this.leftPages = Infinity;
       this.logger.warn(`checkpoint failed, will be retried: ${describeError(error)}`);
     }
@@ -158,7 +158,7 @@ export class SqliteWriter extends Writer {
     return this.exit(`${what} failed (${readCode(error)}): ${next}`);
   }
 
-  /** Ends the process. process.exit() does not close the main thread's connection. */
+  /** Ends the process. That leaves the main thread's connection open, so that no thread closes the last one. */
   private exit(reason: string): Promise<never> {
     if (!this.untilExit) {
       this.untilExit = new Promise(() => undefined);

@@ -1,18 +1,16 @@
 /**
- * One of the two threads that write to a store on SQLite; writer.ts tells what they are for. It has a connection of its own,
- * and runs one task after the other: a statement, an inspection or a checkpoint, which copies the log (SQLite's write-ahead
- * log, the file `-wal`) into the store's file.
+ * One of the two threads that write to a store on SQLite (writer.ts). It has a connection of its own, and runs one task after
+ * the other: a statement, an inspection, or a checkpoint, which copies the log (the file `-wal`, to which commits go) into the
+ * store's file.
  *
- * 1. It opens the file by its name. Had somebody replaced the file since the main thread opened it, SQLite would play the log
- *    into the new one as it closes: so the names are checked before SQLite reads the file, and after each step that does.
- * 2. A statement is a commit of its own. SQLite goes on writing to a file that was renamed or removed, where no start would
- *    find the plants: so the names are checked again before the commit is acknowledged. While a file is out of its place,
- *    nothing more is written, so that a copy that somebody makes of it stays whole.
- * 3. An inspection finds all that inspection.ts says of a store. Once it has found that somebody else has written to the
- *    files, no statement is run any more.
- * 4. A checkpoint is run only if both files are in their places and have what this service has written: otherwise it would mix
- *    two stores.
- * 5. While another connection holds SQLite's lock, a task is tried again until its time is over, or the process wants to exit.
+ * 1. It opens the file by its name, and checks before and after that each name leads to what the main thread has opened: into
+ *    another file, SQLite would play the log as it closes.
+ * 2. A statement is a commit of its own. The names are checked again before it is acknowledged: SQLite goes on writing to a
+ *    file that was moved or removed, where no start would find the plants. Until the file is back nothing more is written, so
+ *    that a copy that somebody makes of it stays whole.
+ * 3. Before a checkpoint, and before each statement once that was found, it checks whether somebody else has written to the
+ *    files. If so it writes nothing: two stores would be mixed.
+ * 4. While another connection holds SQLite's lock, a task is tried again until its time is over, or the process is to exit.
  *
  * Under Jest, Node.js runs this file and those that it loads as they are, without their types. So they name each other with
  * `.ts`, and import nothing but types from further files.
@@ -21,15 +19,8 @@ import { openSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database, { type Statement } from 'better-sqlite3';
 import { Content } from './content.ts';
-import {
-  inspectBySql,
-  inspectId,
-  inspectLogMode,
-  readIndexes,
-  unsafe,
-  type Expected,
-  type Finding,
-} from './inspection.ts';
+import { inspectBySql, inspectId, inspectLogMode, readIndexes, unsafe } from './inspection.ts';
+import type { Expected, Finding } from './inspection.ts';
 import { findAlias, isInPlace } from './place.ts';
 import { describeMoved, type OpenStore } from './put-back.ts';
 import type {
@@ -39,7 +30,7 @@ import type {
   SqliteThreadTask,
 } from './writer-thread.ts';
 
-/** SQLite's own wait for a lock cannot be aborted, and a process that exits meanwhile aborts. */
+/** SQLite's own wait for a lock is short: nothing interrupts it, and a process that exits meanwhile crashes. */
 const LOCK_WAIT_MS = 100;
 /** Copies what it can without waiting for readers or writers. */
 const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
@@ -84,7 +75,10 @@ function runTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
       if (isCheckpoint || content.isOverwritten) assertOwnContent();
       if (isCheckpoint || isMisplaced) assertInPlace();
       const [sql, ...parameters] = isCheckpoint ? [CHECKPOINT] : task;
-      const rows = runStatement(sql, parameters);
+      const statement = prepare(sql);
+      const rows = statement.reader
+        ? statement.all(...parameters)
+        : [{ count: statement.run(...parameters).changes }];
       assertInPlace();
       return { rows, log: readLogSize.get() ?? { log: 0, checkpointed: 0 } };
     } catch (error) {
@@ -94,12 +88,6 @@ function runTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
         return { message: Error.isError(error) ? error.message : String(error), code };
     }
   }
-}
-
-function runStatement(sql: string, parameters: readonly unknown[]): readonly unknown[] {
-  const statement = prepare(sql);
-  if (statement.reader) return statement.all(...parameters);
-  return [{ count: statement.run(...parameters).changes }];
 }
 
 function prepare(sql: string): Statement {
