@@ -95,18 +95,16 @@ export class PlantImporter {
     const cutOff = () => setTimeout(() => void this.pool.destroy(), this.limits.stopMs).unref();
     signal.addEventListener('abort', cutOff);
     const lines: Promise<void>[] = [];
-    let last = Promise.resolve();
     try {
       for await (const [line, text] of readLines(source)) {
         if (signal.aborted) break;
-        last = this.importLine(line, text, last);
-        lines.push(last);
+        lines.push(this.importLine(line, text, lines.at(-1)));
         if (lines.length === MAX_IN_FLIGHT) await lines.shift();
       }
     } catch (error) {
       this.stopping.abort(error);
     }
-    await last;
+    await lines.at(-1);
     await this.pool.destroy();
     if (!signal.aborted) return undefined;
     const where = this.failedLine === undefined ? '' : ` at line ${this.failedLine}`;
@@ -114,7 +112,7 @@ export class PlantImporter {
     return new Failure(`stopped${where}: ${this.describe(signal.reason)}`);
   }
 
-  private async importLine(line: number, text: Buffer, previous: Promise<void>): Promise<void> {
+  private async importLine(line: number, text: Buffer, previous?: Promise<void>): Promise<void> {
     const plant = text.toString();
     const ignored = Object.keys(parseMembers(plant)).filter((field) => !FIELDS.includes(field));
     const isUnsent = this.options.strict && ignored.length > 0;
@@ -171,6 +169,7 @@ export class PlantImporter {
     });
     const received = parseMembers(await body.text());
     const sent = parseMembers(plant.toString());
+    // Without the name below, a line without fields would be the same as any response.
     const isSame = CONTENT.every((field) => received[field] === sent[field]);
     const { name, error, message } = received;
     if (statusCode === 200 && typeof name === 'string' && isSame) return undefined;

@@ -7,17 +7,12 @@
  * 2. connections.ts closes a connection that has too many requests at once. Node goes on to parse what it has read by then, 64
  *    KB with thousands of requests, and would keep two objects for each until the connection is closed. Its own option for the
  *    classes of these objects lets all of them share one pair.
- * 3. Node would refuse some requests by itself, without an Error body, and send `100 Continue` before a token is verified. All
- *    of these reach Express as any request does, with a target that Express can route.
+ * 3. Node would refuse a request without Host by itself, without an Error body, and send `100 Continue` before a token is
+ *    verified. Such requests reach Express as any other, with a target that Express can route.
  * 4. If a connection cannot be accepted, Node emits an error, which would end the process: it is logged.
  */
-import http, {
-  IncomingMessage,
-  ServerResponse,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-} from 'node:http';
+import http, { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerOptions } from 'node:http';
 import https from 'node:https';
 import { Socket } from 'node:net';
 import { Logger, type NestApplicationOptions } from '@nestjs/common';
@@ -33,7 +28,7 @@ const SECOND = 1_000;
 const TIMEOUTS = {
   /** Runs from the first byte of a request, or from the connection, to the end of the headers. */
   headersTimeout: 10 * SECOND,
-  /** Runs from there to the end of the body. */
+  /** Runs from the same moment to the end of the body. */
   requestTimeout: 30 * SECOND,
   /** Runs from a response to the next request: longer than proxies keep an idle connection, mostly 60 s. */
   keepAliveTimeout: 75 * SECOND,

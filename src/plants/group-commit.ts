@@ -3,17 +3,17 @@
  * one. So plants that arrive during a commit share the next one, and a single wait (docs/performance.md):
  *
  * 1. A request puts its plant into the queue, and waits. If 256 wait already, the service is overloaded and refuses the plant.
- * 2. A committer opens a batch window, a short time in which plants may still join the group: the clients of the group before
- *    have just been answered, and send their next plants. Without it, the first of these would be committed alone while the
- *    others wait. It ends once the event loop has read its sockets without a new plant, or four times, or the queue is full.
- * 3. The committer takes the oldest plants and commits them in one statement. Only then their requests are answered with 200:
- *    the plants are acknowledged. One whose id is taken is refused, unless it is the stored plant once more. Each engine has
- *    use for a number of committers at once. A committer ends when no plant waits.
- * 4. If a commit fails, an inspection of the store finds whether the store is the reason: then the whole group fails. If it is
- *    not, one of the plants may be. The halves of the group are committed, then their halves, until that plant fails alone.
- * 5. A request that waits for too long leaves, and takes its plant out of the queue. A plant that is being committed may be
- *    stored all the same: the client learns that it is unknown, and the plant is in no further half.
- * 6. A stop waits for the committers: a client that has left may have left a plant in the queue.
+ * 2. A committer opens a batch window, a short time in which plants may still join: the clients of the group before have just
+ *    been answered, and send their next plants. Without it, the first of these would be committed alone while the others wait.
+ * 3. The window ends once the event loop has read its sockets without a new plant, or four times, or once the queue is full.
+ * 4. The committer commits the oldest plants in one statement. Only then their requests are answered with 200: the plants are
+ *    acknowledged. One whose id is taken is refused, unless it is the stored plant once more. Some engines have use for
+ *    several committers at once. A committer ends when no plant waits.
+ * 5. If a commit fails, an inspection of the store may find the reason: then the whole group fails. If not, one of the plants
+ *    may be the reason: the halves of the group are committed, then their halves, until that plant fails alone.
+ * 6. A request that waits for too long leaves with its plant. If that is being committed, the client learns that it may be
+ *    stored.
+ * 7. A stop waits for the committers: a client that has left may have left a plant in the queue.
  */
 import { tracingChannel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,11 +24,11 @@ import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error
 import { CONTENT, type Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
-/** So many plants may wait. */
+/** At most this many plants wait. */
 export const MAX_QUEUED = 256;
-/** A group has at most so many characters, unless one plant has more: each group is in memory several times. */
+/** A group has at most this many characters, unless one plant has more: it is in memory several times. */
 const MAX_GROUP_LENGTH = 2 ** 20;
-/** A group waits for at most so many rounds of reading sockets. */
+/** A group waits for at most four rounds of reading sockets for more plants. */
 const MAX_POLLS = 4;
 const SHUTDOWN_POLL_MS = 10;
 

@@ -2,8 +2,9 @@
  * Verifies tokens against the database. A query for each request would cost more than the create, and forged tokens would make
  * the database do as much work as valid ones:
  *
- * 1. A token that was found is accepted from the cache for 4 s after its query was sent, no longer: an operator who revokes it
- *    must be able to say when it ends. A token that was not found is not kept: it may be created at any time.
+ * 1. A token that was found, by the hash that the database has of it, is accepted from the cache for 4 s after the query was
+ *    sent, and no longer: an operator who revokes it can rely on that. One that was not found may be created at any time, and
+ *    is not kept.
  * 2. From 2 s on, a request with it has it looked up again in the background, and does not wait. So a busy token never makes
  *    its requests wait for the database.
  * 3. Lookups that come while a query is in progress share the next query: however many tokens are forged, there is one at a
