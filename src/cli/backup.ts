@@ -1,4 +1,15 @@
-/** The work of `backup` and `restore`. */
+/**
+ * The work of `backup` and `restore`. A backup is a file of SQLite, whatever database the store is in.
+ *
+ * 1. `backup` copies all rows as they are at one moment, while the service goes on to write. It makes a digest of each table:
+ *    the number of its rows, and a hash of them.
+ * 2. It writes the digests into the file too, reads the whole file again and compares: damage would show only once the backup
+ *    is needed. Only then the file gets its name, so that an unfinished one never has it.
+ * 3. It records in the store when it has finished. The metrics have the time, so that an alert can tell of backups that fail.
+ * 4. `restore` compares a backup with its digests before it writes. It fills an empty store in one transaction, and compares
+ *    what it has written before the commit. If it ends early, the store is still empty.
+ * 5. If no response to that commit comes, nobody knows whether the store is filled: the error says how to find out.
+ */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { COMMAND, Config } from '../config/config.js';

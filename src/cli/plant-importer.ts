@@ -1,13 +1,26 @@
-/** The work of `import`, which import.command.ts runs. */
+/**
+ * The work of `import`, which sends the lines of a file to a running service, each as a plant.
+ *
+ * 1. Lines are read while fewer than 32 wait for a response, and sent at once, each on a connection of its own: the service
+ *    can store them together, and a file of any size needs little memory.
+ * 2. A try that fails for a reason that may pass, such as a lost connection or an overload, is repeated, later each time. The
+ *    plant may have been stored all the same: the service responds to a plant that it has as to a new one. A reason that
+ *    stays, such as an invalid token, ends the import at once.
+ * 3. A 200 counts only if it has the plant that was sent, and a 400 only if it has an Error body of the service: at a wrong
+ *    address, another service may send either. The import goes on after a plant that was refused.
+ * 4. Responses come in any order. Each line is counted after the lines before it, so that the report can name the line up to
+ *    which every plant has its response.
+ * 5. After a failure or a signal no further line is read. Requests in flight have 5 s left: what they store is counted.
+ */
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { describeError, OutputError } from '../errors/operator-message.js';
 import { CONTENT } from '../plants/plant.entity.js';
-import { parseMembers, readLines, type Members } from './ndjson.js';
+import { parseMembers, readLines } from './ndjson.js';
 
 export interface ImportOptions {
-  /** Base address of the service. Its path may end in `/plants`. */
+  /** The base address of the service, whose path may end in `/plants`. */
   readonly url: URL;
   readonly token: string;
   /** Refuses plants with fields that the service would ignore. */
@@ -25,35 +38,34 @@ export interface Refused {
 /** An error of the connection, or a response that neither stores nor refuses the plant. */
 type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly retryAfter?: number };
 
-/** Lines in memory, and connections: fewer than the nginx file allows an address. */
+/** Fewer connections than the nginx file allows for an address. */
 const MAX_IN_FLIGHT = 32;
 const LIMITS = {
-  /** Of a plant. */
+  /** How often a plant is sent. */
   tries: 20,
-  /** From a request to its whole response. */
+  /** How long a request may wait for its whole response. */
   responseMs: 30_000,
-  /** In which a stop waits for responses. */
+  /** How long a stop waits for responses. */
   stopMs: 5_000,
 };
-/** A lost connection or a moment of overload is over by then. */
+/** The try whose failure is reported: a lost connection or a moment of overload is over by then. */
 const REPORTED_TRIES = 3;
 const MAX_BACKOFF_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 600_000;
-/** Names of fields in the report: a file may have a new one in each line. */
+/** The report names so many fields: a file may have a new one in each line. */
 const MAX_IGNORED = 100;
-const OTHERS = '(others)';
-/** What the service keeps of a plant. */
+/** The fields that the service keeps. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
-/** Codes of errors that a next try would have too: of certificates, TLS, a token that no header can have. */
+/** Codes of errors that each further try would meet: of certificates, of TLS, and of a token that no header can have. */
 const FINAL_ERROR =
   /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)|^UND_ERR_INVALID_ARG/;
 
 export class PlantImporter {
-  /** Ends reading and retries; requests in flight have some seconds to get their responses. */
+  /** Its abort ends the import early, with the reason of the abort. */
   readonly stopping = new AbortController();
-  /** Plants so far, and the last of the leading lines that all have a response. */
+  /** The numbers of plants so far, and the last of the leading lines that all have a response. */
   readonly counts = { answeredLines: 0, sent: 0, stored: 0, refused: 0 };
-  /** How many stored plants had a field that the service ignores, by its name. */
+  /** How many stored plants had a field that the service ignores, by the name of the field. */
   readonly ignored = new Map<string, number>();
   /** When the latest try that failed is repeated, and why it failed; undefined after a final response. */
   lastError: string | undefined;
@@ -70,7 +82,7 @@ export class PlantImporter {
     this.pool = new Pool(options.url.origin, {
       connections: MAX_IN_FLIGHT,
       allowH2: false,
-      // In bytes: a plant store's responses have some hundred.
+      // The responses of a plant store have some hundred bytes.
       maxResponseSize: 2 ** 20,
     });
   }
@@ -78,23 +90,21 @@ export class PlantImporter {
   /** Resolves to why the import stopped early, in one line with the first line that failed; undefined if it did not. */
   async run(source: Readable): Promise<Error | undefined> {
     const { signal } = this.stopping;
-    // Else it could wait forever for a silent pipe.
+    // A pipe to which nobody writes would keep the loop below waiting.
     addAbortSignal(signal, source);
     const cutOff = () => setTimeout(() => void this.pool.destroy(), this.limits.stopMs).unref();
     signal.addEventListener('abort', cutOff);
     const lines: Promise<void>[] = [];
-    let last = Promise.resolve();
     try {
       for await (const [line, text] of readLines(source)) {
         if (signal.aborted) break;
-        last = this.importLine(line, text, last);
-        lines.push(last);
+        lines.push(this.importLine(line, text, lines.at(-1)));
         if (lines.length === MAX_IN_FLIGHT) await lines.shift();
       }
     } catch (error) {
       this.stopping.abort(error);
     }
-    await last;
+    await lines.at(-1);
     await this.pool.destroy();
     if (!signal.aborted) return undefined;
     const where = this.failedLine === undefined ? '' : ` at line ${this.failedLine}`;
@@ -102,12 +112,11 @@ export class PlantImporter {
     return new Failure(`stopped${where}: ${this.describe(signal.reason)}`);
   }
 
-  /** Sends a plant, and counts it once the lines before it are counted. */
-  private async importLine(line: number, text: Buffer, previous: Promise<void>): Promise<void> {
+  private async importLine(line: number, text: Buffer, previous?: Promise<void>): Promise<void> {
     const plant = text.toString();
     const ignored = Object.keys(parseMembers(plant)).filter((field) => !FIELDS.includes(field));
-    const message = `the service would ignore ${ignored.join(', ')}`;
     const isUnsent = this.options.strict && ignored.length > 0;
+    const message = `the service would ignore ${ignored.join(', ')}`;
     try {
       const refusal = isUnsent ? { error: null, message } : await this.send(text);
       await previous;
@@ -123,12 +132,11 @@ export class PlantImporter {
   }
 
   private countIgnored(name: string): void {
-    const isNamed = this.ignored.has(name) || this.ignored.size < MAX_IGNORED;
-    const key = isNamed ? name : OTHERS;
+    const key = this.ignored.has(name) || this.ignored.size < MAX_IGNORED ? name : '(others)';
     this.ignored.set(key, (this.ignored.get(key) ?? 0) + 1);
   }
 
-  /** Sends a plant until it is stored or refused. Throws if a next try would fail too, or all failed. */
+  /** Sends a plant until it is stored or refused. @throws the error of the last try */
   private async send(plant: Buffer) {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -140,7 +148,7 @@ export class PlantImporter {
         const { code = '', isFinal = FINAL_ERROR.test(code), retryAfter = 0 } = error as Failure;
         if (isFinal || tries >= this.limits.tries) throw error;
         const backoff = Math.min(MAX_BACKOFF_MS, 100 * 2 ** tries);
-        // A random part spreads plants that failed together.
+        // A random part spreads the next tries of plants that failed together.
         const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
         this.lastError = `after ${Math.ceil(delay / 1_000)} s: ${this.describe(error)}`;
         if (tries === REPORTED_TRIES) this.onRetry(this.lastError);
@@ -156,13 +164,15 @@ export class PlantImporter {
       path: url.pathname.replace(/(\/plants)?\/?$/, '/plants'),
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: plant,
-      // undici's own timeouts begin anew with each part of a response.
+      // The timeouts of undici begin anew with each part of a response.
       signal: AbortSignal.timeout(this.limits.responseMs),
     });
     const received = parseMembers(await body.text());
-    const isStored = statusCode === 200 && isSamePlant(parseMembers(plant.toString()), received);
-    if (isStored) return undefined;
-    const { error, message } = received;
+    const sent = parseMembers(plant.toString());
+    // Without the name below, a line without fields would be the same as any response.
+    const isSame = CONTENT.every((field) => received[field] === sent[field]);
+    const { name, error, message } = received;
+    if (statusCode === 200 && typeof name === 'string' && isSame) return undefined;
     const isOurs = typeof error === 'number' && typeof message === 'string';
     if (statusCode === 400 && isOurs) return { error, message };
     const what = statusCode === 200 ? '200 without the plant that was sent' : statusCode;
@@ -174,21 +184,15 @@ export class PlantImporter {
   }
 
   private describe(error: unknown): string {
-    // That of a DOMException is a number.
+    // The code of a DOMException is a number.
     const code = String((error as Failure).code);
     if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
     if (code === 'UND_ERR_INVALID_ARG')
       return 'the token has a character that no header can have: check it';
     if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
       return `${describeError(error)}; name the host by --url as the certificate does`;
-    // A service with TLS closes connections without it.
+    // A service with TLS closes connections that do not begin with a handshake.
     const isClosed = /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code) && this.counts.sent === 0;
     return describeError(error) + (isClosed ? ' (is it https?)' : '');
   }
-}
-
-/** Whether a response is the plant that was sent: other services respond with a 200 too. */
-function isSamePlant(sent: Members, received: Members): boolean {
-  const isPlant = typeof received.name === 'string';
-  return isPlant && CONTENT.every((field) => received[field] === sent[field]);
 }

@@ -51,7 +51,7 @@ export interface Engine {
   openWriter(store: DataSource, config: Config): Writer;
   /**
    * Makes the transactions of a query runner its own, where all of them share one connection. @param onFailure see
-   * {@link Writer.endOnFailure}
+   * {@link Writer.awaitExitIfFatal}
    */
   shareConnection?(
     store: DataSource,
@@ -112,7 +112,7 @@ export abstract class Writer {
   abstract commitNothing(): Promise<void>;
 
   /** Told of a statement that failed on another connection. Ends the process, and returns a promise that never settles, if it must. */
-  endOnFailure?(error: unknown): Promise<never> | undefined;
+  awaitExitIfFatal?(error: unknown): Promise<never> | undefined;
 
   /** Aborts what would keep the process from exiting. */
   async abort(): Promise<void> {}

@@ -41,7 +41,7 @@ export class Store extends DataSource {
       // TypeORM's default writes a failed migration to stdout. The service or the command reports it.
       logger: 'debug',
     });
-    const onFailure = (error: unknown) => this.openedWriter?.endOnFailure?.(error);
+    const onFailure = (error: unknown) => this.openedWriter?.awaitExitIfFatal?.(error);
     this.separate = engine.shareConnection?.(this, config, onFailure);
     // Before it is opened: a store that another service runs on is not even migrated.
     if (access === 'serve' || access === 'fill') this.lock = engine.lock?.(this);

@@ -25,7 +25,7 @@ export function respondToClientErrors(server: Server, connections: Connections):
     if (rejected.has(socket)) return;
     rejected.add(socket);
     if (code.startsWith('HPE_') || code in EXCEPTIONS) reject(socket as Socket, code, connections);
-    // The connection broke, or never agreed on TLS.
+    // The connection broke, or its TLS handshake failed.
     else socket.destroy();
   });
 }
@@ -35,7 +35,7 @@ function reject(socket: Socket, code: string, connections: Connections): void {
   const last = connections
     .listInProgress(socket)
     .findLast(({ request, response }) => !request.complete || !response.writableFinished);
-  // A socket that is not writable already closes after a response, which an end would cut off.
+  // A socket that is not writable is already closing after a response, which an end would cut off.
   if (!last && socket.writable) sendRawError(socket, exception, code);
   if (!last) return;
   const { request, response } = last;
@@ -64,7 +64,7 @@ function sendRawError(socket: Socket, { kind, message }: ApiException, code: str
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
   closeGently(socket);
-  // At debug, and without the bytes: everyone can cause it at will.
+  // The level is debug, and the bytes are left out: every client can cause this at will.
   new Logger('Http').debug(`rejected bytes that are not a request: ${kind.status}, ${code}`, {
     requestId,
   });

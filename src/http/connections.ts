@@ -1,22 +1,33 @@
+/**
+ * The requests in progress on each connection. A client may pipeline, which means to send requests before it has the
+ * responses: Node would give all of them to the service at once, so that one connection could have thousands in progress.
+ *
+ * 1. The first middleware gives a request its context, and adds it to the list of its connection. It is removed once its
+ *    response is sent and all of it is read.
+ * 2. With two requests in the list, a further one closes the connection. A client that does not pipeline may have two, as its
+ *    next request can arrive before Node reports that the former response was sent.
+ * 3. A request after a response with `Connection: close` is not processed (RFC 9112, section 9.6), as its client would not
+ *    learn the outcome. It still counts as in progress.
+ * 4. A connection is closed gently: it is read until the client closes its side, for a second at most. If the service closed
+ *    it with bytes unread, the system would send a reset, which takes the response from a client that is still sending.
+ * 5. Once the service stops, the last response of each connection closes it.
+ */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { RequestHandler } from 'express';
 import { RequestContext } from './request-context.js';
 
-/** Maximum number of requests in progress on a connection; one more ends it. A client that does not pipeline has two. */
 export const MAX_PIPELINED = 2;
 /** How long a client may take to read its last response and to close its side of the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** Goes on reading: a reset would take the response from a client that is still sending (RFC 9112, section 9.6). */
 export function closeGently(socket: Socket): void {
   socket.end();
   const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** The requests in progress of each connection. */
 @Injectable()
 export class Connections {
   private readonly open = new Map<Duplex, RequestContext[]>();
@@ -42,13 +53,12 @@ export class Connections {
       const { socket } = request;
       const requests = this.open.get(socket) ?? this.track(socket);
       const last = requests.at(-1);
-      // Nothing is processed behind such a response (RFC 9112, section 9.6).
-      const isOver = !socket.writable || last?.response.getHeader('connection') === 'close';
-      // Also closes the socket; unlike socket.destroy(), it drops a body that is still arriving.
-      if (requests.length === MAX_PIPELINED || (isOver && !last)) request.destroy();
+      const isClosing = !socket.writable || last?.response.getHeader('connection') === 'close';
+      // This closes the socket too. Unlike socket.destroy(), it drops a body that is still arriving.
+      if (requests.length === MAX_PIPELINED || (isClosing && !last)) request.destroy();
       if (socket.destroyed) return;
-      if (isOver && last) {
-        // Counts against MAX_PIPELINED without being processed.
+      if (isClosing && last) {
+        // Takes a place, so that a third request still ends the connection.
         requests.push(last);
         return void request.resume();
       }
@@ -62,11 +72,11 @@ export class Connections {
   private track(socket: Socket): RequestContext[] {
     const requests: RequestContext[] = [];
     this.open.set(socket, requests);
-    // Node calls it behind a response that closes the connection.
+    // Node calls this after a response that closes the connection.
     socket.destroySoon = () => closeGently(socket);
     socket.once('close', () => {
       this.open.delete(socket);
-      // Node does not always emit `close` for responses that are queued behind another one.
+      // Node does not always emit `close` for a response that waits for another one to be sent.
       for (const context of [...requests]) context.end();
     });
     return requests;

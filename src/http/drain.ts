@@ -7,15 +7,15 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { Config } from '../config/config.js';
 import { Connections } from './connections.js';
 
-/** Maximum time in which a stop still serves open connections. */
+/** The maximum time in which a stop still serves open connections. */
 const MAX_DRAIN_MS = 1_000;
-/** Maximum time for clients to finish after that. */
+/** The maximum time for clients to finish after that. */
 const MAX_CLOSE_MS = 10_000;
 
 /** How requests and connections end when the application is closed (docs/operating.md, "Stopping"). */
 @Injectable()
 export class Drain {
-  /** From 'draining', every response ends its connection; when 'refusing', it is 503. */
+  /** From 'draining' on, each response closes its connection; when 'refusing', it is 503. */
   phase: 'serving' | 'stopping' | 'draining' | 'refusing' = 'serving';
 
   constructor(
@@ -24,13 +24,13 @@ export class Drain {
     private readonly connections: Connections,
   ) {}
 
-  /** SHUTDOWN_DELAY, then no new connections and a second for the open ones. What is open after a timeout is cut off. */
+  /** Waits for SHUTDOWN_DELAY, accepts no more connections, gives the open ones a second, and cuts them off after a timeout. */
   async drain(): Promise<void> {
     const server = this.adapterHost.httpAdapter.getHttpServer() as Server;
     if (!server.listening) return;
     this.phase = 'stopping';
     const { shutdownDelay, shutdownTimeout } = this.config;
-    // Load balancers learn from /readyz, or from the sender of the signal, to send requests elsewhere.
+    // Meanwhile load balancers learn from /readyz, or from the sender of the signal, to send requests elsewhere.
     await sleep(shutdownDelay);
     this.phase = 'draining';
     this.connections.endAll();

@@ -1,10 +1,18 @@
-import http, {
-  IncomingMessage,
-  ServerResponse,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-} from 'node:http';
+/**
+ * Nest's Express adapter, with the limits that Node has for a server and Nest has no option for: without them a client, even
+ * without a token, could take all connections or all memory, and keep them.
+ *
+ * 1. The server accepts a number of connections. It closes one that takes too long for a handshake, headers, a body or the
+ *    next request, or on which nothing is sent for long.
+ * 2. connections.ts closes a connection that has too many requests at once. Node goes on to parse what it has read by then, 64
+ *    KB with thousands of requests, and would keep two objects for each until the connection is closed. Its own option for the
+ *    classes of these objects lets all of them share one pair.
+ * 3. Node would refuse a request without Host by itself, without an Error body, and send `100 Continue` before a token is
+ *    verified. Such requests reach Express as any other, with a target that Express can route.
+ * 4. If a connection cannot be accepted, Node emits an error, which would end the process: it is logged.
+ */
+import http, { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerOptions } from 'node:http';
 import https from 'node:https';
 import { Socket } from 'node:net';
 import { Logger, type NestApplicationOptions } from '@nestjs/common';
@@ -16,29 +24,28 @@ import { MAX_FIELDS } from './client-errors.js';
 import { writeBigInt } from './int64.js';
 
 const SECOND = 1_000;
-/** In milliseconds (docs/api.md and docs/configuration.md, "Limits"). */
+/** The times in milliseconds that docs/api.md and docs/configuration.md list as limits. */
 const TIMEOUTS = {
-  /** From the first byte of a request, or from the connection, to the end of the headers. */
+  /** Runs from the first byte of a request, or from the connection, to the end of the headers. */
   headersTimeout: 10 * SECOND,
-  /** To the end of the body. */
+  /** Runs from the same moment to the end of the body. */
   requestTimeout: 30 * SECOND,
-  /** From a response to the next request: longer than proxies keep an idle connection, mostly 60 s. */
+  /** Runs from a response to the next request: longer than proxies keep an idle connection, mostly 60 s. */
   keepAliveTimeout: 75 * SECOND,
   connectionsCheckingInterval: SECOND,
 } satisfies ServerOptions;
 const MAX_HANDSHAKE_MS = 10 * SECOND;
-/** Maximum time without a byte read or written; longer than a request waits for the store. */
+/** The maximum time without a byte read or written is longer than a request waits for the store. */
 const IDLE_TIMEOUT_MS = 75 * SECOND;
-/** Each takes a file descriptor, the memory of two requests, and with TLS some 100 KB of OpenSSL's. */
+/** Each connection takes a file descriptor, the memory of two requests, and with TLS some 100 KB of OpenSSL's. */
 const MAX_CONNECTIONS = 256;
 
-/** Stands for requests behind the one that ended their connection, and drops their bodies. */
+/** Stands for each request behind the one for which its connection was closed, and drops its body. */
 const SURPLUS = Object.assign(new IncomingMessage(new Socket().destroy()).destroy(), {
   complete: true,
   push: () => false,
 });
 const SURPLUS_RESPONSE = new ServerResponse(SURPLUS);
-/** Node parses all that it has read, thousands of requests in 64 KB, and keeps their objects until the connection is closed. */
 const CLASSES = {
   IncomingMessage: class extends IncomingMessage {
     constructor(socket: Socket) {
@@ -48,17 +55,16 @@ const CLASSES = {
   } as typeof IncomingMessage,
   ServerResponse: class extends ServerResponse {
     constructor(...args: ConstructorParameters<typeof ServerResponse>) {
-      // Node has added a listener for each request.
+      // Node adds listeners each time that it uses this one.
       if (args[0] === SURPLUS) return SURPLUS_RESPONSE.removeAllListeners();
       super(...args);
     }
   },
 };
 
-/** The absolute form of a target, and its path (RFC 9112, section 3.2.2). */
+/** Matches a target in absolute form, and captures its path (RFC 9112, section 3.2.2). */
 const TARGET = /^https?:\/\/[^/?#]*(\/.*)$/i;
 
-/** Nest's Express adapter, with the limits that Node has for a server and Nest has no option for. */
 export class PlantStoreAdapter extends ExpressAdapter {
   constructor(private readonly config: Config) {
     const app = express();
@@ -79,25 +85,24 @@ export class PlantStoreAdapter extends ExpressAdapter {
       if (!url.startsWith('/')) request.url = TARGET.exec(url)?.[1] ?? '/*';
       app(request as Request, response as Response);
     };
-    // Node would refuse a request without Host by itself, with an empty body.
     const options = { ...TIMEOUTS, ...CLASSES, requireHostHeader: false };
-    // A stop waits for handshakes: closeAllConnections() does not know these connections.
+    // A stop waits for connections in a handshake: closeAllConnections() does not close them.
     const handshakeTimeout = Math.min(MAX_HANDSHAKE_MS, this.config.shutdownTimeout / 2);
     const server = httpsOptions
       ? https.createServer({ ...httpsOptions, ...options, handshakeTimeout }, listener)
       : http.createServer(options, listener);
-    // JsonBodyGuard asks for a body, once the token is valid; an unknown expectation is ignored.
+    // JsonBodyGuard sends `100 Continue`, once the token is valid; an unknown expectation is ignored.
     for (const event of ['checkContinue', 'checkExpectation']) server.on(event, listener);
     server.timeout = IDLE_TIMEOUT_MS;
     server.maxConnections = MAX_CONNECTIONS;
-    // Node drops fields beyond this silently; with one more, client-errors.ts can tell.
+    // Node drops further fields silently: with one more than are allowed, middleware.ts sees that there were too many.
     server.maxHeadersCount = MAX_FIELDS + 1;
     logAcceptErrors(server, new Logger('Http'));
     this.httpServer = server;
   }
 }
 
-/** Logs connections that cannot be accepted, instead of ending the process: most lack a file descriptor (EMFILE). */
+/** Logs that connections cannot be accepted, mostly for lack of a file descriptor (EMFILE). */
 function logAcceptErrors(server: Server, logger: Logger): void {
   const log = new AvailabilityLog(logger, 'a file descriptor for a connection (ulimit -n)');
   // The caller handles the error of a server that does not listen yet.

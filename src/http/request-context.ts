@@ -8,25 +8,25 @@ declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- Express's types are extended like this
   namespace Express {
     interface Response {
-      /** Missing in an application without the middleware of `createApp()`, as those of @nestjs/testing. */
+      /** Missing in an application without the middleware of `createApp()`, as one of @nestjs/testing may be. */
       context?: RequestContext;
     }
   }
 }
 
 export class RequestContext {
-  /** When the request's headers were read, by performance.now(), in milliseconds. */
+  /** When the request's headers were read, in milliseconds by performance.now(). */
   readonly startedAt = performance.now();
-  /** Read at once: Node does not know it once the client has left. */
+  /** The address is read at once: Node does not know it any more once the client has left. */
   readonly remoteAddress: string | undefined;
   readonly requestId: string;
-  /** The `error` member of the Error body that is sent, or would have been had the client stayed; else undefined. */
+  /** The number in the Error body that was sent, or was about to be when the client left; undefined without one. */
   error: number | undefined = undefined;
   /** Members of the request's log line that the error adds. */
   details: LogMembers | undefined = undefined;
-  private isOver = false;
+  private hasEnded = false;
 
-  /** @param inProgress requests of this connection still in progress, oldest first; removed when answered and read */
+  /** @param inProgress the connection's requests in progress, oldest first: this one joins them until it was answered and read */
   constructor(
     readonly request: Request,
     readonly response: Response,
@@ -48,8 +48,8 @@ export class RequestContext {
 
   /** Called when the response is sent, or when the client has left. */
   end(): void {
-    if (this.isOver) return;
-    this.isOver = true;
+    if (this.hasEnded) return;
+    this.hasEnded = true;
     // The rest of the request is still read, and may be late or invalid.
     if (this.request.complete) this.remove();
     else this.request.once('end', () => this.remove()).resume();
@@ -66,7 +66,7 @@ export class RequestContext {
   }
 }
 
-/** Shared by all responses: V8 would promote a closure for each, and all that it reaches, to its old space. */
+/** All responses share this listener: V8 would promote a closure for each, and all that it reaches, to its old space. */
 function endRequest(this: Response): void {
   this.context?.end();
 }
@@ -74,21 +74,21 @@ function endRequest(this: Response): void {
 /** Publishes each {@link RequestContext} once its response is sent, or its connection is gone. */
 export const requestEnd = channel<RequestContext>('plant-store.http.end');
 
-/** The path of the matched route, such as `/plants`. Undefined without one: another path may contain a token. */
+/** Returns the path of the matched route, such as `/plants`; undefined without a route, as another path may contain a token. */
 export function findRoute({ baseUrl, route }: Request): string | undefined {
   const { path } = (route ?? {}) as { readonly path?: string };
   return path === undefined ? undefined : `${baseUrl}${path}`;
 }
 
-/** `POST /plants`; the method alone without a route. */
+/** Returns method and route, such as `POST /plants`; the method alone without a route. */
 export function describeOperation(request: Request, path = findRoute(request)): string {
   return [request.method, path].filter(Boolean).join(' ');
 }
 
-/** The request ids that are accepted: one word in a log. */
+/** Matches the request ids that are accepted, each one word in a log. */
 const REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
 
-/** The id in `X-Request-Id` if it is valid and no token, else a new one. */
+/** Returns the id in `X-Request-Id` if it is valid and no token, otherwise a new one. */
 function chooseRequestId(header: string | string[] | undefined): string {
   const isValid =
     typeof header === 'string' && REQUEST_ID.test(header) && redact(header) === header;

@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Request } from 'express';
 
 /**
- * A queue for turns of the event loop. Node accepts one connection a turn: work that clients can cause at will takes turns,
- * so that new clients are not kept waiting.
+ * A queue for turns of the event loop, each of which has one task of this queue. Node accepts one connection a turn: if
+ * clients cause work at will, and all of it ran in one turn, new clients would wait.
  */
 class Turns {
   private last: Promise<unknown> = Promise.resolve();
 
-  /** Resolves after turns of the event loop that this request has alone in the queue; earlier if its client has left. */
+  /** Resolves after so many turns that this request has alone; earlier if its client has left. */
   take({ socket }: Pick<Request, 'socket'>, count = 1): Promise<unknown> {
     for (let turn = 0; turn < count; turn++)
       this.last = this.last.then(() => (socket.destroyed ? undefined : nextTurn()));
@@ -16,5 +16,5 @@ class Turns {
   }
 }
 
-/** Two queues: a refusal must not wait behind the bodies of others. */
+/** Refusals have a queue of their own: they must not wait for the bodies of others. */
 export const [refusals, bodies] = [new Turns(), new Turns()];

@@ -1,3 +1,20 @@
+/**
+ * The group commit. A commit waits until the disk, or a standby, has stored it, which takes as long for many plants as for
+ * one. So plants that arrive during a commit share the next one, and a single wait (docs/performance.md):
+ *
+ * 1. A request puts its plant into the queue, and waits. If 256 wait already, the service is overloaded and refuses the plant.
+ * 2. A committer opens a batch window, a short time in which plants may still join: the clients of the group before have just
+ *    been answered, and send their next plants. Without it, the first of these would be committed alone while the others wait.
+ * 3. The window ends once the event loop has read its sockets without a new plant, or four times, or once the queue is full.
+ * 4. The committer commits the oldest plants in one statement. Only then their requests are answered with 200: the plants are
+ *    acknowledged. One whose id is taken is refused, unless it is the stored plant once more. Some engines have use for
+ *    several committers at once. A committer ends when no plant waits.
+ * 5. If a commit fails, an inspection of the store may find the reason: then the whole group fails. If not, one of the plants
+ *    may be the reason: the halves of the group are committed, then their halves, until that plant fails alone.
+ * 6. A request that waits for too long leaves with its plant. If that is being committed, the client learns that it may be
+ *    stored.
+ * 7. A stop waits for the committers: a client that has left may have left a plant in the queue.
+ */
 import { tracingChannel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
@@ -7,38 +24,37 @@ import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error
 import { CONTENT, type UncommittedPlant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
-/** Plants that may wait; at that the service is overloaded. */
+/** At most this many plants wait. */
 export const MAX_QUEUED = 256;
-/** Characters in one commit at most, unless one plant has more: a group is in memory several times. */
+/** A group has at most this many characters, unless one plant has more: it is in memory several times. */
 const MAX_GROUP_LENGTH = 2 ** 20;
-
-/** How many times the event loop reads its sockets at most in a batch window. */
+/** A group waits for at most four rounds of reading sockets for more plants. */
 const MAX_POLLS = 4;
 const SHUTDOWN_POLL_MS = 10;
 
 export interface Commit {
   readonly plants: readonly UncommittedPlant[];
-  /** By performance.now(). */
+  /** The time by performance.now(). */
   readonly startedAt: number;
   /** Set by the channel unless the commit failed; `inserted` counts new plants. */
   readonly result?: { readonly inserted: number };
 }
 
+/** Publishes each commit, for the metrics. */
 export const commits = tracingChannel<Commit>('plant-store.plants.commit');
 
 interface QueuedPlant {
   readonly plant: UncommittedPlant;
-  /** Characters of its content. */
+  /** The number of characters of its content. */
   readonly length: number;
   readonly stored: PromiseWithResolvers<void>;
   /** Whether its request waits no longer. */
-  isOver: boolean;
+  hasLeft: boolean;
 }
 
-/** Plants that arrive during a commit share the next one, and one wait for stable storage (docs/performance.md). */
 @Injectable()
 export class GroupCommit implements OnApplicationShutdown {
-  /** Oldest first. */
+  /** The plants that wait, oldest first. */
   private queue: QueuedPlant[] = [];
   private committers = 0;
   /** Set while requests may still join the next group. */
@@ -71,12 +87,11 @@ export class GroupCommit implements OnApplicationShutdown {
     if (this.isFull) throw new ApiException(ERRORS.OVERLOADED);
     const length = CONTENT.reduce((sum, field) => sum + (plant[field]?.toString().length ?? 0), 0);
     const stored: QueuedPlant['stored'] = Promise.withResolvers();
-    const queued: QueuedPlant = { plant, length, stored, isOver: false };
+    const queued: QueuedPlant = { plant, length, stored, hasLeft: false };
     try {
       await this.inspection.awaitInTime(() => this.enqueue(queued));
     } catch (error) {
-      queued.isOver = true;
-      // A plant that still waits is not stored; one whose group is being committed may be all the same.
+      queued.hasLeft = true;
       const at = this.queue.indexOf(queued);
       if (at >= 0) this.queue.splice(at, 1);
       throw error;
@@ -90,7 +105,6 @@ export class GroupCommit implements OnApplicationShutdown {
     return queued.stored.promise;
   }
 
-  /** A client that has left may have left a plant in the queue. */
   async onApplicationShutdown(): Promise<void> {
     while (!this.isIdle) await sleep(SHUTDOWN_POLL_MS);
   }
@@ -109,7 +123,6 @@ export class GroupCommit implements OnApplicationShutdown {
     this.committers -= 1;
   }
 
-  /** Waits for requests that may share the next group, as of clients of the previous one. As many as may wait end it. */
   private openBatchWindow(): PromiseWithResolvers<void> {
     const batchWindow: PromiseWithResolvers<void> = Promise.withResolvers();
     void this.pollUntilQuiet().then(batchWindow.resolve);
@@ -133,13 +146,13 @@ export class GroupCommit implements OnApplicationShutdown {
     return this.queue.splice(0, size);
   }
 
-  /** Commits a group. If that fails, and no inspection says why, commits its halves, so that a bad plant fails alone. */
-  private async commitGroup(group: QueuedPlant[], isHalf = false): Promise<void> {
+  private async commitGroup(taken: QueuedPlant[], isHalf = false): Promise<void> {
+    const group = taken.filter(({ hasLeft }) => !hasLeft);
     if (group.length === 0) return;
     const plants = group.map(({ plant }) => plant);
     const insert = () => this.plants.insertOrCompare(plants);
     try {
-      // A problem may have been found since these plants began to wait.
+      // An inspection may have found a problem since these plants began to wait.
       this.inspection.assertSound();
       const commit = { plants, startedAt: performance.now() };
       const { inserted, conflicts } = await commits.tracePromise(insert, commit);
@@ -148,6 +161,7 @@ export class GroupCommit implements OnApplicationShutdown {
         if (conflicts.has(plant)) stored.reject(new ApiException(ERRORS.ID_TAKEN));
         else stored.resolve();
     } catch (cause) {
+      // The inspection that followed when the whole group failed has found nothing.
       const error = isHalf
         ? this.inspection.recordFailure(cause)
         : await this.inspection.explainFailure(cause);
@@ -159,16 +173,14 @@ export class GroupCommit implements OnApplicationShutdown {
 
   private async commitHalves(group: QueuedPlant[]): Promise<void> {
     const half = Math.ceil(group.length / 2);
-    for (const part of [group.slice(0, half), group.slice(half)]) {
-      const waiting = part.filter(({ isOver }) => !isOver);
-      await this.commitGroup(waiting, true);
-    }
+    await this.commitGroup(group.slice(0, half), true);
+    await this.commitGroup(group.slice(half), true);
   }
 }
 
 const CELL = new Int32Array(new SharedArrayBuffer(4));
 
-/** Node resolves waitAsync() once it has read its sockets again; setImmediate() would wait for the end of a long turn. */
+/** Resolves once Node has read its sockets again, as waitAsync() does: setImmediate() would wait for the end of a long turn. */
 async function nextPoll(): Promise<void> {
   const { value } = Atomics.waitAsync(CELL, 0, 0);
   Atomics.notify(CELL, 0);

@@ -1,3 +1,18 @@
+/**
+ * Verifies tokens against the database. A query for each request would cost more than the create, and forged tokens would make
+ * the database do as much work as valid ones:
+ *
+ * 1. A token that was found, by the hash that the database has of it, is accepted from the cache for 4 s after the query was
+ *    sent, and no longer: an operator who revokes it can rely on that. One that was not found may be created at any time, and
+ *    is not kept.
+ * 2. From 2 s on, a request with it has it looked up again in the background, and does not wait. So a busy token never makes
+ *    its requests wait for the database.
+ * 3. Lookups that come while a query is in progress share the next query: however many tokens are forged, there is one at a
+ *    time. All that wait for one token share its lookup.
+ * 4. Requests that wait for a lookup are limited, as their memory is not free until it ends. Those of tokens that the cache
+ *    knows, even too old, have a limit of their own, so that a flood of forged tokens does not shut them out.
+ * 5. A token is called unknown only while the store is as it must be: in a store with a problem, its row may only be hidden.
+ */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
@@ -13,40 +28,37 @@ import { MAX_WAITING, WaitLimit } from '../wait-limit.js';
 import { LastUsed } from './last-used.js';
 import { hashToken, hasSecretForm, isActive, Token } from './token.entity.js';
 
-/** How long a token is accepted after the query that found it. */
 const CACHE_TTL_MS = 4_000;
-/** After how long a used token is looked up again in the background: a crowd with one token never waits. */
 const REFRESH_AFTER_MS = 2_000;
 const MAX_CACHED_TOKENS = 10_000;
 
 const MALFORMED = 'malformed: not plant_ and 38 letters and digits with a right checksum';
-/** Such a token may be an identity provider's. */
+/** The form of a JSON Web Token, which an identity provider may have issued. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 const JWT_ADVICE = '; JSON Web Tokens need AUTH_ISSUER';
 
 /** A token that the database has. */
 interface KnownToken {
   readonly token: Token;
-  /** Since its query was sent. */
+  /** Runs since its query was sent. */
   readonly queried: Stopwatch;
 }
 
 @Injectable()
 export class TokenVerifier {
   private readonly cache = new LRUCache<string, KnownToken>({
-    // A lookup takes a place too: those of forged tokens must not push out known ones.
+    // A lookup in progress takes a place too: those of forged tokens must not push out known ones.
     max: MAX_CACHED_TOKENS + MAX_WAITING,
     fetchMethod: (hash) => this.find(hash),
-    // Keep the old value if the refresh fails: it marks the token as known.
+    // A lookup that fails leaves the old value, which marks the token as known.
     noDeleteOnFetchRejection: true,
-    // Evicting the entry must not cancel a lookup that requests wait for.
+    // A lookup goes on after its entry was evicted: requests wait for it.
     ignoreFetchAbort: true,
   });
   /** The hashes that the next query looks up. */
   private hashes: string[] = [];
-  private next: Promise<ReadonlyMap<string, KnownToken>> | undefined;
-  private latest: Promise<unknown> = Promise.resolve();
-  /** Known tokens have a limit of their own, so that forged ones take no place of theirs. */
+  private nextQuery: Promise<ReadonlyMap<string, KnownToken>> | undefined;
+  private latestQuery: Promise<unknown> = Promise.resolve();
   private readonly limits = { known: new WaitLimit(), unknown: new WaitLimit() };
 
   constructor(
@@ -59,53 +71,49 @@ export class TokenVerifier {
   /** @throws InvalidTokenException; ApiException OVERLOADED; the store's error */
   async verify(secret: string): Promise<Principal> {
     const hash = hashToken(secret);
-    const known = this.cache.get(hash);
+    const knownToken = this.cache.get(hash);
     // The database has no token of another form.
-    if (!known && !hasSecretForm(secret))
+    if (!knownToken && !hasSecretForm(secret))
       throw new InvalidTokenException(MALFORMED + (JWT.test(secret) ? JWT_ADVICE : ''));
-    const age = known?.queried.elapsedMs ?? Infinity;
+    const age = knownToken?.queried.elapsedMs ?? Infinity;
     const lookUp = () => this.cache.fetch(hash, { forceRefresh: true });
     if (age >= CACHE_TTL_MS) {
-      const limit = this.limits[known ? 'known' : 'unknown'];
+      const limit = this.limits[knownToken ? 'known' : 'unknown'];
       return this.accept(await this.inspection.awaitInTime(() => limit.wait(lookUp)));
     }
-    // If it fails, so does the first request after CACHE_TTL_MS.
+    // Its failure is ignored: the first request after CACHE_TTL_MS looks the token up again.
     if (age >= REFRESH_AFTER_MS) lookUp().catch(() => undefined);
-    return this.accept(known);
+    return this.accept(knownToken);
   }
 
-  private accept(known: KnownToken | undefined): Principal {
-    if (!known) {
+  private accept(knownToken: KnownToken | undefined): Principal {
+    if (!knownToken) {
       this.inspection.assertSound();
       throw new InvalidTokenException('unknown: not in the database');
     }
-    const { token, queried } = known;
+    const { token, queried } = knownToken;
     const principal = { id: `token:${token.id}`, name: token.name, scopes: TOKEN_SCOPES };
-    // The token may have been revoked since a slow query.
+    // The query may have been so slow that the token was revoked since.
     if (queried.elapsedMs >= CACHE_TTL_MS) throw new StoreUnavailableException(TOO_LONG);
     if (!isActive(token)) throw new InvalidTokenException(describeEnd(token), principal);
     this.lastUsed.record(token.id);
     return principal;
   }
 
-  /** One query at a time, which all that come meanwhile share: forged tokens cost few queries. */
   private async find(hash: string): Promise<KnownToken | undefined> {
     this.hashes.push(hash);
-    this.next ??= this.latest.then(() => this.query());
-    this.latest = this.next.catch(() => undefined);
-    return (await this.next).get(hash);
+    this.nextQuery ??= this.latestQuery.then(() => this.query());
+    this.latestQuery = this.nextQuery.catch(() => undefined);
+    return (await this.nextQuery).get(hash);
   }
 
   private async query(): Promise<ReadonlyMap<string, KnownToken>> {
     const { hashes } = this;
-    [this.hashes, this.next] = [[], undefined];
+    [this.hashes, this.nextQuery] = [[], undefined];
     const queried = new Stopwatch();
-    const known = new Map<string, KnownToken>();
     const found = await this.tokens.findBy({ hash: In(hashes) });
-    // In a store that has a problem, a token may be there that is not found.
     if (found.length < hashes.length) await this.writer.assertVisible();
-    for (const token of found) known.set(token.hash, { token, queried });
-    return known;
+    return new Map(found.map((token) => [token.hash, { token, queried }]));
   }
 }
 

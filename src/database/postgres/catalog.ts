@@ -1,4 +1,5 @@
-// What inspection.ts reads of the catalog, as common table expressions: no lock of a table is waited for.
+// Common table expressions that read what inspection.ts needs of the catalog, PostgreSQL's own tables. They wait for no lock of
+// a table: an inspection must not seem late because somebody alters one.
 import { MIGRATIONS_TABLE } from '../tables.js';
 
 /** The columns of plants of every version, by which a store is told from another program's tables. */
@@ -9,11 +10,11 @@ const names = COLUMNS_OF_PLANTS.map((name) => `'${name}'`).join();
 export type Size = Readonly<{ tables: number; columns: number }>;
 
 /**
- * Reads `place`, where the store is; `found`, its tables; `parts`, their partitions too; `cols`, the columns that they have and
- * those that they must have; `sequences` of generated keys.
+ * Reads `place`, where the store is; `found`, its tables; `parts`, these and their partitions; `cols`, the columns that they
+ * have and those that they must have; `sequences`, those of generated keys.
  */
 export const readCatalog = ({ tables, columns }: Size): string => `
--- LIMIT tells the planner how few rows there are: above jit_above_cost it would compile the statement each time.
+-- LIMIT tells the planner how few rows there are: for more it would compile the statement each time (jit_above_cost).
 WITH RECURSIVE wanted AS (
   SELECT * FROM jsonb_to_recordset($1::jsonb)
     AS wanted (name text, key text, "isGenerated" boolean, columns jsonb, rights text[]) LIMIT ${tables}
@@ -22,7 +23,7 @@ path AS (
   SELECT CASE item[1] WHEN '$user' THEN current_user ELSE coalesce(item[1], item[2]) END AS name
   FROM regexp_matches(current_setting('search_path'), '"([^"]+)"|([^\\s",]+)', 'g') AS item LIMIT 10
 ),
--- What the role may not use is there all the same, if search_path names it.
+-- A schema that the role may not use counts all the same, if search_path names it.
 stores AS (
   SELECT nspname AS name, has_schema_privilege(pg_namespace.oid, 'USAGE') AS is_usable
   FROM pg_class AS plants JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -34,7 +35,7 @@ stores AS (
       SELECT FROM pg_class AS list WHERE list.relnamespace = plants.relnamespace
         AND list.relname IN ('${MIGRATIONS_TABLE}', 'migrations'))
 ),
--- A schema without a store, or the list of its migrations, is not judged: its tables are another program's.
+-- The tables of a schema without a store, or without a list of migrations, are another program's, and not inspected.
 place AS (
   SELECT current_schema() AS first, to_regclass(quote_ident(current_schema()) || '.${MIGRATIONS_TABLE}') IS NOT NULL
       OR current_schema() IN (SELECT name FROM stores) AS has_store,
@@ -46,7 +47,7 @@ found AS (
   FROM place JOIN wanted ON has_store OR $2
   LEFT JOIN pg_class ON relname = name AND relnamespace = to_regnamespace(quote_ident(first))
 ),
--- By pg_inherits: pg_partition_tree() waits for locks on partitions.
+-- pg_partition_tree() would wait for locks on partitions.
 tree (whole, oid, kind) AS (
   SELECT ident, oid, relkind FROM found WHERE oid IS NOT NULL
   UNION

@@ -3,12 +3,13 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 
-/** A proxy has repeated a message of the server: a result may be that of another statement. */
+/** The reason where a result is that of another statement, as a proxy has repeated a message of the server. */
 export const OUT_OF_ORDER = 'the messages of the server are out of order';
 
 /**
- * A client of the pool. It reads the certificate files of its URL anew: a renewal needs no restart. While one cannot be used
- * the login fails; the driver's own constructor would throw in the pool, where nothing catches it.
+ * The driver's client, which the pool makes for each session. It reads the certificate files of its URL anew, so that a
+ * renewal needs no restart. While one of them cannot be used, the login fails: an error of this constructor would end the
+ * process, as nothing in the pool catches it.
  */
 export class SessionClient extends Client {
   private readonly failure: Error | undefined;
@@ -23,11 +24,11 @@ export class SessionClient extends Client {
     }
     super({ ...config, ...parsed });
     this.failure = failure;
-    // A server that stops may report it between two statements. The next statement fails.
+    // A server that stops may report that between two statements. The next statement fails, which is enough.
     this.on('error', () => undefined);
   }
 
-  /** The timeout of the pool, which passes a callback, includes the first statement. */
+  /** The pool passes a callback, and its timeout for the login includes the first statement. */
   override connect(connected?: (error: never, client: Client) => void): Promise<this> {
     const opened = this.open();
     const report = (error: unknown) => connected?.(error as never, this);
@@ -39,12 +40,12 @@ export class SessionClient extends Client {
     if (this.failure) throw this.failure;
     await super.connect();
     try {
-      // Where row-level security would hide rows, statements fail. A transaction pooler may not keep it.
+      // Statements then fail where row-level security would hide rows. A transaction pooler may not keep this setting.
       const { command } = await this.query('SET row_security = off');
       if (command !== 'SET') throw new Error(OUT_OF_ORDER);
       return this;
     } catch (error) {
-      // The pool ends no client that has failed to connect.
+      // The pool does not end a client that has failed to connect.
       void this.end();
       throw error;
     }

@@ -1,24 +1,24 @@
 /**
- * What a store on PostgreSQL is, as SQL; inspector.ts runs it.
+ * What a store on PostgreSQL must be, as SQL. inspector.ts runs it when the store is opened, and a service once a second: the
+ * server, the role or the tables may be changed meanwhile. One statement reads the catalog, PostgreSQL's own tables, and
+ * returns each difference as a problem with its reason and remedy:
  *
- * One statement reads the catalog, and returns what is not so, each with its reason and remedy:
  * 1. The server keeps what it reports as written, and the session writes and reads as requests need it.
- * 2. The store is in the first schema of search_path, and the role sees no other one: else a start would make a second, empty
- *    store, or a command would read one.
- * 3. Each table is an ordinary, permanent one, or partitioned into such, and has no children: else a crash could empty it, or
- *    rows of another table would count as its own.
- * 4. Each column has its type, and what operators have added may be left out: else texts could be changed, or plants refused.
- * 5. An index of its own makes the key unique: else an id could be stored twice.
- * 6. No row is hidden from the role, which has the rights that its work needs.
+ * 2. The store is in the first schema of search_path, where new tables would go, and the role sees no other store: otherwise a
+ *    start would make a second, empty store, or a command would read one.
+ * 3. Each table is an ordinary, permanent one, or partitioned into such, and no table inherits from it: otherwise a crash
+ *    could empty it, or rows of another table would count as its own.
+ * 4. Each column has its type: otherwise texts could be changed. A column that an operator has added may be left out.
+ * 5. A unique index has the key alone: otherwise an id could be stored twice.
+ * 6. No row is hidden from the role, and it has the rights that its work needs.
  *
- * What needs the rows themselves follows only where the catalog is as it must be: no migration is missing, and sequences are
- * ahead of their columns. Triggers, rules and further constraints are the operator's; LIST_MEDDLERS lists what may change or
- * drop a plant.
+ * Rows are read only where the catalog is as it must be: no migration is missing, and sequences are ahead of their columns.
+ * Triggers, rules and further constraints are the operator's: LIST_MEDDLERS lists those that may change or drop a plant.
  */
 import { readCatalog, type Size } from './catalog.js';
 import { listWeaknesses, SESSION, SETTINGS, UNSET } from './settings.js';
 
-/** The remedy for a search_path that leads to no store, or not to that which is there. */
+/** The remedy for a search_path that leads to no store, or to another one. */
 const CHOOSE_SCHEMA = `
   format(
     CASE (SELECT source FROM pg_settings WHERE name = 'search_path')
@@ -27,15 +27,16 @@ const CHOOSE_SCHEMA = `
     current_user, current_database(), coalesce(other, 'public'))`;
 
 /**
- * Finds what a store is not, in a row: `problems`, the gravest first, and what identifies the `server`, the `database` and the
- * `tables`. Parameters: the tables with the rights that are needed, as JSON; whether a store is expected; whether the role is
- * to write; whether the store is being opened. @param server SQL of the server's identity
+ * Returns one row: `problems`, the gravest first, the `sequences`, whether there are workers of Citus, and what identifies the
+ * `server`, the `database` and the `tables`. Parameters: the tables with the rights that are needed, as JSON; whether a
+ * service runs, so that there must be a store; whether the role must be able to write. @param server SQL of the server's
+ * identifier
  */
 export const findProblems = (server: string, size: Size): string => `
 ${readCatalog(size)}
 problems (rank, effect, what, remedy) AS (
   ${listWeaknesses([...SETTINGS, ...SESSION])}
-  UNION ALL ${listWeaknesses(UNSET, '$4')}
+  UNION ALL ${listWeaknesses(UNSET, 'NOT $2')}
   UNION ALL
   SELECT 1, 'read-only', 'the server is read-only, as a standby is, or by default_transaction_read_only',
     'let DATABASE_URL lead to the primary, or set default_transaction_read_only to off'
@@ -138,11 +139,11 @@ SELECT (SELECT json_agg(problems ORDER BY rank, what) FROM problems) AS problems
   (SELECT oid FROM pg_database WHERE datname = current_database())::text AS database,
   (SELECT json_object_agg(translate(ident, '"', ''), oid::text) FROM parts) AS tables`;
 
-/** SQL of what identifies a server, for a role that may read it; a promoted standby has the same. */
+/** SQL of a server's identifier, for a role that may read it. A standby that is promoted has that of its primary. */
 export const SERVER = '(SELECT system_identifier::text FROM pg_control_system())';
 export const MAY_READ_SERVER = `SELECT has_function_privilege('pg_control_system()', 'EXECUTE') AS may`;
 
-/** A generated key, and its sequence, as quoted names. */
+/** A generated key and its sequence, with their names quoted. */
 export type Sequence = Readonly<{ table: string; key: string; sequence: string }>;
 
 /** Selects a sequence whose next value is no further than its column. */
@@ -152,11 +153,11 @@ export function selectBehind({ table, key, sequence }: Sequence): string {
     WHERE CASE WHEN is_called THEN last_value + 1 ELSE last_value END <= (SELECT max(${key}) FROM ${table})`;
 }
 
-/** Triggers on the row before it is written, and rules, of `plants` or a partition of it. */
+/** Lists rules, and triggers before each row is written, of `plants` or a partition of it. */
 export const LIST_MEDDLERS = `
   WITH parts AS (SELECT to_regclass('plants')::oid AS oid UNION SELECT relid FROM pg_partition_tree(to_regclass('plants')))
   SELECT format('the trigger %I of %s', tgname, tgrelid::regclass) AS name FROM pg_trigger JOIN parts ON tgrelid = parts.oid
-  -- Bits of tgtype: 1 for each row, 2 before it, 4 on INSERT (pg_trigger.h).
+  -- The bits of tgtype are 1 for each row, 2 before it, 4 on INSERT (pg_trigger.h).
   WHERE NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 7 = 7
   UNION ALL
   SELECT format('the rule %I of %s', rulename, ev_class::regclass) FROM pg_rewrite JOIN parts ON ev_class = parts.oid

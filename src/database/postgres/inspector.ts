@@ -1,3 +1,17 @@
+/**
+ * Inspects a store on PostgreSQL, by the SQL of inspection.ts: when it is opened, in each new session of a service, as
+ * settings of a role show only after a login, and once a second, as operators change a server while it runs.
+ *
+ * 1. One statement returns the problems, also with the rights that this access needs, and what identifies the store.
+ * 2. A service must stay with the store that it has begun with. If another server has its address by now, or another table its
+ *    name, acknowledged plants and tokens are not there.
+ * 3. Only if nothing is wrong so far, rows are read: whether a migration is missing, or a sequence would give a key again.
+ * 4. Citus keeps rows on further servers, its workers: each has settings of its own. One that does not respond is only logged,
+ *    as it keeps nobody from storing plants on the others.
+ * 5. A proxy may have repeated a message of the server, so that a result is that of another statement. It shows by its
+ *    columns, and is neither a problem nor the lack of one: the inspection fails.
+ * 6. Each problem begins a new generation: pool.ts lends no session of an earlier one, which may have former settings.
+ */
 import type { DataSource, EntityManager } from 'typeorm';
 import { AvailabilityLog } from '../../errors/availability-log.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
@@ -7,65 +21,47 @@ import { MIGRATIONS } from '../schema.js';
 import { StoreProblem, type ProblemEffect } from '../store-errors.js';
 import { describeTables, type TableShape, MIGRATIONS_TABLE } from '../tables.js';
 import { OUT_OF_ORDER } from './client.js';
-import {
-  findProblems,
-  MAY_READ_SERVER,
-  selectBehind,
-  SERVER,
-  type Sequence,
-} from './inspection.js';
+import { findProblems, MAY_READ_SERVER, selectBehind, SERVER } from './inspection.js';
+import type { Sequence } from './inspection.js';
 import { FIND_ON_WORKERS } from './settings.js';
 
 type Runner = Pick<EntityManager, 'query'>;
-type Rights = (table: string) => readonly string[];
 
-const readMigrations: Rights = (table) => (table === MIGRATIONS_TABLE ? ['SELECT'] : []);
-
-const SERVED: Readonly<Record<string, readonly string[] | undefined>> = {
-  plants: ['SELECT', 'INSERT'],
-  tokens: ['SELECT', 'UPDATE'],
-  backups: ['SELECT'],
-};
-const OWN = ['backups', MIGRATIONS_TABLE];
 const ALL = ['SELECT', 'INSERT', 'UPDATE'];
 
-/** The rights that an access needs on all columns of a table: those that docs/operating.md#roles grants. */
-const RIGHTS: Readonly<Record<Access, Rights>> = {
-  serve: (table) => SERVED[table] ?? readMigrations(table),
-  create: readMigrations,
-  fill: (table) => (OWN.includes(table) ? readMigrations(table) : ALL),
-  token: (table) => (table === 'tokens' ? ALL : readMigrations(table)),
-  backup: (table) => (table === 'backups' ? ALL : readMigrations(table)),
-  read: readMigrations,
+/** The rights that an access needs on all columns of a table, as docs/operating.md#roles grants them; `*` is any other one. */
+const RIGHTS: Readonly<Record<Access, Readonly<Record<string, readonly string[]>>>> = {
+  serve: { plants: ['SELECT', 'INSERT'], tokens: ['SELECT', 'UPDATE'], backups: ['SELECT'] },
+  create: {},
+  fill: { backups: [], '*': ALL },
+  token: { tokens: ALL },
+  backup: { backups: ALL },
+  read: {},
 };
 
-/** What identifies a store. */
-interface Identity {
-  /** Null if the role may not read it. */
+/** What the statement returns: problems, and what identifies the store. */
+interface Found {
+  readonly problems: readonly { effect: ProblemEffect; what: string; remedy: string }[] | null;
+  /** The sequences of generated keys that the role can read. */
+  readonly sequences: readonly Sequence[] | null;
+  readonly has_workers: boolean;
+  /** The server's own identifier; null if the role may not read it. */
   readonly server: string | null;
   readonly database: string;
   readonly tables: Readonly<Record<string, string>> | null;
 }
 
-type Found = Identity & {
-  readonly problems: readonly { effect: ProblemEffect; what: string; remedy: string }[] | null;
-  /** Those that the role can read. */
-  readonly sequences: readonly Sequence[] | null;
-  readonly has_workers: boolean;
-};
-
 const GO_BACK =
   'lead it back; if all plants are here (docs/operating.md#moving-to-a-copy), restart the service';
 
-/** Inspects the store of a pool's sessions. */
 export class PostgresInspector {
-  /** Counts the inspections that have found a problem: a session from before one may have old settings. */
+  /** The number of inspections that have found a problem. */
   generation = 0;
   private shapes: readonly TableShape[] = [];
   private sql: string | undefined;
-  private latest: Identity | undefined;
-  /** Set while a service runs: then it must stay the same store. */
-  private origin: Identity | undefined;
+  private latest: Found | undefined;
+  /** The store that a service has begun with; undefined unless one runs. */
+  private origin: Found | undefined;
   private readonly workers = new AvailabilityLog(new Logger('Store'), 'a worker of Citus');
 
   constructor(private readonly access: Access) {}
@@ -75,7 +71,7 @@ export class PostgresInspector {
     return this.origin !== undefined;
   }
 
-  /** To be called once the store that was inspected last is what the service begins with. */
+  /** Must be called when a service begins to work with the store that was inspected last. */
   keepIdentity(): void {
     this.origin = this.latest;
   }
@@ -83,21 +79,18 @@ export class PostgresInspector {
   /** Inspects an opened store, on its workers too. */
   async inspect(store: DataSource, runner: Runner): Promise<readonly StoreProblem[]> {
     if (this.shapes.length === 0) this.shapes = await describeTables(store);
-    return this.find(runner, (found) => (found.has_workers ? this.findOnWorkers(runner) : []));
+    return this.find(runner, true);
   }
 
-  /** Finds what a session shows. @param findMore what else is to be looked at if that is as it must be */
-  async find(
-    runner: Runner,
-    findMore: (found: Found) => Promise<StoreProblem[]> | StoreProblem[] = () => [],
-  ): Promise<readonly StoreProblem[]> {
-    const tables = this.shapes.map((shape) => ({
-      ...shape,
-      rights: RIGHTS[this.access](shape.name),
-    }));
-    const writes = this.access !== 'read';
-    const parameters = [JSON.stringify(tables), this.isServing, writes, !this.isServing];
-    const [found] = await this.ask(runner, parameters);
+  /** Inspects a store by one of its sessions. @throws StoreUnavailableException; the database's error */
+  async find(runner: Runner, includesWorkers = false): Promise<readonly StoreProblem[]> {
+    const rights = RIGHTS[this.access];
+    const tables = this.shapes.map((shape) => {
+      const others = shape.name === MIGRATIONS_TABLE ? ['SELECT'] : (rights['*'] ?? []);
+      return { ...shape, rights: rights[shape.name] ?? others };
+    });
+    const parameters = [JSON.stringify(tables), this.isServing, this.access !== 'read'];
+    const found = await this.ask(runner, parameters);
     if (found?.database === undefined) {
       this.generation += 1;
       throw new StoreUnavailableException(OUT_OF_ORDER);
@@ -107,24 +100,25 @@ export class PostgresInspector {
     );
     if (problems.length === 0) problems = this.compareIdentity(found);
     if (problems.length === 0) problems = await findInRows(runner, found);
-    if (problems.length === 0) problems = await findMore(found);
+    if (problems.length === 0 && includesWorkers && found.has_workers)
+      problems = await this.findOnWorkers(runner);
     if (problems.length > 0) this.generation += 1;
     return problems;
   }
 
-  private async ask(runner: Runner, parameters: unknown[]): Promise<(Found | undefined)[]> {
-    const sql = this.sql ?? (await this.makeSql(runner));
+  private async ask(runner: Runner, parameters: unknown[]): Promise<Found | undefined> {
+    const keptSql = this.sql;
     try {
-      const found = await runner.query<(Found | undefined)[]>(sql, parameters);
+      const sql = keptSql ?? (await this.makeSql(runner));
+      const [found] = await runner.query<(Found | undefined)[]>(sql, parameters);
       this.sql = sql;
       return found;
     } catch (error) {
-      const { driverError = error } = error as { driverError?: unknown };
-      const hasLostRight = this.sql !== undefined && readCode(driverError) === '42501';
       this.sql = undefined;
-      // The right to read the server's identity was revoked.
-      if (hasLostRight) return this.ask(runner, parameters);
-      throw error;
+      const { driverError = error } = error as { driverError?: unknown };
+      // If the right to read the server's identifier was revoked, the next SQL does without it.
+      if (keptSql === undefined || readCode(driverError) !== '42501') throw error;
+      return this.ask(runner, parameters);
     }
   }
 
@@ -134,27 +128,26 @@ export class PostgresInspector {
     return findProblems(server?.may ? SERVER : 'NULL', { tables: this.shapes.length, columns });
   }
 
-  private compareIdentity({ server, database, tables }: Identity): StoreProblem[] {
-    this.latest = { server, database, tables };
+  private compareIdentity(found: Found): StoreProblem[] {
+    this.latest = found;
+    const { server, database, tables } = found;
     const { origin } = this;
-    const tell = (what: string, remedy: string) => [new StoreProblem('unsafe', what, remedy)];
     if (!origin) return [];
-    // A role may lose the right to read it.
+    const report = (what: string, remedy: string) => [new StoreProblem('unsafe', what, remedy)];
+    // The role may gain or lose the right to read the identifier.
     if (server !== null && origin.server !== null && server !== origin.server)
-      return tell('DATABASE_URL leads to another server than when the service started', GO_BACK);
+      return report('DATABASE_URL leads to another server than when the service started', GO_BACK);
     if (database !== origin.database)
-      return tell('another database has taken the name of the store', GO_BACK);
-    const replaced = Object.keys(origin.tables ?? {}).find(
-      (name) => tables?.[name] !== origin.tables?.[name],
-    );
-    if (replaced === undefined) return [];
-    const what = `the table ${replaced} was replaced, or taken away, while the service runs`;
-    return tell(what, 'put the former one back, or restart the service');
+      return report('another database has taken the name of the store', GO_BACK);
+    const former = Object.entries(origin.tables ?? {});
+    const replaced = former.find(([name, oid]) => tables?.[name] !== oid);
+    if (!replaced) return [];
+    const what = `the table ${replaced[0]} was replaced, or taken away, while the service runs`;
+    return report(what, 'put the former one back, or restart the service');
   }
 
   private async findOnWorkers(runner: Runner): Promise<StoreProblem[]> {
     type Node = { node: string; success: boolean; result: string };
-    // A worker that does not respond keeps plants of its own shards out, and no others.
     const nodes = await runner.query<Node[]>(FIND_ON_WORKERS).catch((error: unknown) => {
       return [{ node: 'one of them', success: false, result: describeError(error) }];
     });
@@ -169,7 +162,6 @@ export class PostgresInspector {
   }
 }
 
-/** Finds migrations that are missing, and sequences that would give a key again. */
 async function findInRows(runner: Runner, { sequences }: Found): Promise<StoreProblem[]> {
   const ran = await listRows(runner, `SELECT name FROM ${MIGRATIONS_TABLE}`, 'name');
   const missing = MIGRATIONS.find(({ name }) => !ran.includes(name));
@@ -179,11 +171,8 @@ async function findInRows(runner: Runner, { sequences }: Found): Promise<StorePr
     return [new StoreProblem('missing', `the migration ${missing.name} is missing`, remedy)];
   }
   if (!sequences) return [];
-  const behind = await listRows(
-    runner,
-    sequences.map(selectBehind).join(' UNION ALL '),
-    'sequence',
-  );
+  const sql = sequences.map(selectBehind).join(' UNION ALL ');
+  const behind = await listRows(runner, sql, 'sequence');
   return sequences.flatMap(({ table, key, sequence }) => {
     if (!behind.includes(sequence)) return [];
     const what = `the sequence of ${table}.${key} is behind its rows, as after logical replication`;
@@ -192,7 +181,7 @@ async function findInRows(runner: Runner, { sequences }: Found): Promise<StorePr
   });
 }
 
-/** @throws StoreUnavailableException if the rows are those of another statement, as a proxy may have repeated a message */
+/** @throws StoreUnavailableException if the rows are those of another statement */
 async function listRows(runner: Runner, sql: string, column: string): Promise<unknown[]> {
   const rows: unknown = await runner.query<unknown>(sql);
   if (!Array.isArray(rows) || !rows.every((row) => column in Object(row)))

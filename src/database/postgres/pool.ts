@@ -1,3 +1,16 @@
+/**
+ * The sessions with the server, each a login that the server has a process for, with what TypeORM uses of pg's pool.
+ *
+ * 1. TypeORM borrows a session for each statement or transaction. A statement that takes too long fails, but the server may
+ *    work on: until it responds, the session hangs, and is lent to nobody (session.ts).
+ * 2. Hanging sessions count among the ten of the pool: if each were replaced, a slow server would soon have no connections
+ *    left, for anybody. While all ten hang, nothing is sent. Once the server responds in one, those that hang for long are
+ *    closed, as their connections may be dead.
+ * 3. A service inspects a new session before it lends it, as the settings of a role show only after a login. Each problem of
+ *    the store begins a new generation: a session of an earlier one may have the settings that were the problem, and is
+ *    replaced.
+ * 4. If the server, or the role, may have no more sessions, a request waits for half a timeout: one of ours may become idle.
+ */
 import { Pool, type PoolClient, type PoolConfig, type QueryResult } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
@@ -7,11 +20,11 @@ import { SessionClient } from './client.js';
 import type { PostgresInspector } from './inspector.js';
 import { Session } from './session.js';
 
-/** 8 for groups in flight, lookups of tokens and the like, 2 to replace those that hang. */
+/** Groups in flight, lookups of tokens and the like need 8; 2 more replace sessions that hang. */
 const MAX_SESSIONS = 10;
-/** How long a session may hang while others work, in timeouts of a statement: its connection may be dead. */
+/** How long a session may hang while others work, as a multiple of a statement's timeout. */
 const MAX_HANG_IN_TIMEOUTS = 10;
-/** too_many_connections (postgresql.org/docs/current/errcodes-appendix.html). */
+/** The code too_many_connections (postgresql.org/docs/current/errcodes-appendix.html). */
 const TOO_MANY = '53300';
 const TOO_MANY_RETRY_MS = 50;
 
@@ -23,11 +36,10 @@ export interface CheckedPoolConfig {
   readonly inspector: PostgresInspector;
 }
 
-/** The pool, with what TypeORM uses of it. */
 export class CheckedPool {
-  /** Sessions whose cancelled statement the server has not ended, and since when. */
+  /** The sessions that hang, and since when. */
   readonly hanging = new Map<Session, number>();
-  /** How long a statement may take; forever if left out. */
+  /** How long a statement may take; undefined if there is no limit. */
   readonly timeoutMs: number | undefined;
   private readonly pool: Pool;
   private readonly sessions = new WeakMap<PoolClient, Session>();
@@ -43,10 +55,7 @@ export class CheckedPool {
     this.pool.on(event, listener);
   }
 
-  /**
-   * Fails at once if all sessions hang. Without one the database is unavailable, whatever the reason. If the role or the server
-   * may have no more, waits for half a timeout: one of ours may become idle.
-   */
+  /** Lends a session, or a StoreUnavailableException: without a session the database is unavailable, whatever the reason. */
   connect(lend: Lend, until = performance.now() + (this.timeoutMs ?? 0) / 2): void {
     if (this.hanging.size >= MAX_SESSIONS) {
       const reason = 'no session available: the server has not closed the old ones';
@@ -65,21 +74,15 @@ export class CheckedPool {
     });
   }
 
-  /**
-   * Lends a session. While a service runs, a new one is inspected first, as settings of a role show only after a login, and
-   * one from before the latest problem is replaced.
-   */
   private admit(session: Session, lend: Lend, until: number): void {
     const { generation, isServing } = this.inspector;
-    if (!isServing || session.inspected === generation) lend(undefined, session, session.release);
+    const succeed = () => lend(undefined, session, session.release);
+    if (!isServing || session.inspected === generation) succeed();
     else if (session.inspected === undefined)
-      this.inspect(session).then(
-        () => lend(undefined, session, session.release),
-        (error: unknown) => {
-          session.close();
-          lend(error as Error);
-        },
-      );
+      this.inspect(session).then(succeed, (error: unknown) => {
+        session.close();
+        lend(error as Error);
+      });
     else {
       session.close();
       this.connect(lend, until);
@@ -96,14 +99,14 @@ export class CheckedPool {
     session.inspected = generation;
   }
 
-  /** Closes sessions that hang for long: the server responds in another one. */
+  /** Called when the server has responded in a session: closes others that hang for long. */
   closeLongHanging(): void {
     const longest = MAX_HANG_IN_TIMEOUTS * (this.timeoutMs ?? Infinity);
     for (const [session, since] of this.hanging)
       if (performance.now() - since > longest) session.close();
   }
 
-  /** Closes the sessions that hang, too: the server has been asked to cancel their statements. */
+  /** Closes the sessions that hang as well: the server was asked to cancel their statements. */
   end(ended: () => void): void {
     for (const session of this.hanging.keys()) session.close();
     this.pool.end(ended);

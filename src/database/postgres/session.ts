@@ -1,31 +1,37 @@
+/**
+ * A session of the pool (pool.ts), with what TypeORM uses of pg's client.
+ *
+ * 1. A statement that takes too long fails at once, as its request has waited enough. cancel.ts asks the server to cancel it.
+ * 2. The session hangs until the server responds to that statement. Until then it is lent to nobody, who would wait as well,
+ *    and not closed, as the server might work on without it, beside the session that replaces it. Then it is closed.
+ * 3. A statement that fails closes its session: the next login may find the new primary server, or mended settings.
+ * 4. A commit that did not wait for the standby, as it must, succeeds with a warning. The statement fails all the same: if the
+ *    primary is lost now, so is the plant.
+ * 5. A proxy may have repeated a message of the server: a result that cannot be that of the statement fails it.
+ */
 import { DatabaseError, type PoolClient, type QueryResult, type Submittable } from 'pg';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
 import { cancelStatement } from './cancel.js';
 import { OUT_OF_ORDER } from './client.js';
 
-/** What a session needs of its pool. */
+/** What a session needs of its pool. The two files must not import each other. */
 interface HangingSessions {
-  /** How long a statement may take; forever if left out. */
+  /** How long a statement may take; undefined if there is no limit. */
   readonly timeoutMs: number | undefined;
-  /** Sessions whose cancelled statement the server has not ended, and since when. */
+  /** The sessions that hang, and since when. */
   readonly hanging: Map<Session, number>;
-  /** Called when the server has responded to a statement. */
   closeLongHanging(): void;
 }
 
-/**
- * A client of the pool, with what TypeORM uses of it. A statement that takes too long fails at once, and the session hangs
- * until the server has cancelled it. A failed statement closes it: a new login may find the primary, or other settings.
- */
 export class Session {
   readonly on: PoolClient['on'];
   readonly removeListener: PoolClient['removeListener'];
   /** Set while the session is lent. */
   returnToPool: ((close: boolean) => void) | undefined;
-  /** Which inspection the session has passed: one from before the latest problem is not lent any more. */
+  /** The inspector's generation when the session was inspected. */
   inspected: number | undefined;
-  /** Why the commit of the statement in flight could be lost. */
+  /** The server's warning that the commit of the statement in flight has not reached the standby. */
   private warning: string | undefined;
   private hasFailed = false;
   private isBusy = false;
@@ -38,7 +44,7 @@ export class Session {
     this.on = client.on.bind(client);
     this.removeListener = client.removeListener.bind(client);
     client.on('notice', ({ routine, message }) => {
-      // A commit that did not wait for the standby succeeds, and warns. Citus passes on the text alone.
+      // Citus passes on the text of its workers' warnings alone.
       if (routine === 'SyncRepWaitForLSN' || message?.includes('synchronous replication'))
         this.warning ??= message;
     });
@@ -47,13 +53,13 @@ export class Session {
   /** A COPY is neither checked nor limited. @throws StoreUnavailableException if the commit could be lost; DatabaseError */
   query(query: string | Submittable, values: unknown[] = []): unknown {
     if (typeof query !== 'string') return this.client.query(query);
-    // The server rolls the transaction of the cancelled statement back.
+    // The server has rolled the transaction back, or will.
     if (this.isHanging) return Promise.reject(new StoreUnavailableException(TOO_LONG));
     const { timeoutMs } = this.pool;
     this.isBusy = true;
     return new Promise((resolve, reject) => {
       const timer = timeoutMs && setTimeout(() => reject(this.cancel()), timeoutMs);
-      // With a callback it costs three promises less.
+      // A callback costs three promises less than a promise.
       this.client.query(query, values, (error: Error | null, result) => {
         clearTimeout(timer);
         this.isBusy = false;
@@ -76,7 +82,7 @@ export class Session {
     this.returnToPoolOnce(true);
   }
 
-  /** Clears it first: releasing may lend this session again synchronously. */
+  /** Clears the member first: the pool may lend this session again synchronously. */
   private returnToPoolOnce(destroy: boolean): void {
     const { returnToPool } = this;
     this.returnToPool = undefined;
@@ -88,6 +94,7 @@ export class Session {
     result: QueryResult,
     isSingle: boolean,
   ): Error | undefined {
+    // Each result names a command. Only a text of several statements has several results, and it has no parameters.
     if (!error && (Array.isArray(result) ? isSingle : !result.command))
       return new StoreUnavailableException(OUT_OF_ORDER);
     if (this.warning !== undefined) return new StoreUnavailableException(this.warning);
@@ -97,7 +104,7 @@ export class Session {
     return undefined;
   }
 
-  /** A server that does not take the request is given up. */
+  /** Lets the session hang; closes it if the server does not take the request. */
   private cancel(): Error {
     this.isHanging = true;
     this.pool.hanging.set(this, performance.now());

@@ -1,17 +1,17 @@
-// The settings of a server and of a session that a store needs; inspection.ts and inspector.ts ask for them.
+// The settings of a server and of a session that a store needs. inspection.ts and inspector.ts read them.
 
-/** A setting that is not safe: SQL of the condition, of the reason and of the remedy, for the operator. */
+/** A setting that is not safe: SQL of the condition, and of the reason and the remedy for the operator. */
 type Weakness = readonly [condition: string, reason: string, remedy: string];
 
 const LOSS = 'so that a plant could be lost';
 
-/** @param safe SQL of what the setting may be (postgresql.org/docs/current/runtime-config.html) */
+/** @param safe SQL that compares the setting with what it may be (postgresql.org/docs/current/runtime-config.html) */
 function requireSetting(name: string, safe: string, remedy: string, harm = LOSS): Weakness {
   const value = `current_setting('${name}')`;
   return [`NOT ${value} ${safe}`, `'${name} is ' || ${value} || ', ${harm}'`, `'${remedy}'`];
 }
 
-/** What every server that holds rows of the store needs, workers of Citus too. */
+/** What every server needs that has rows of the store, also a worker of Citus, which keeps rows on several servers. */
 export const SETTINGS: readonly Weakness[] = [
   requireSetting('fsync', "= 'on'", 'set it to on, then run `sync` on its server'),
   requireSetting('full_page_writes', "= 'on'", 'set it to on'),
@@ -19,9 +19,9 @@ export const SETTINGS: readonly Weakness[] = [
   requireSetting('data_sync_retry', "= 'off'", 'set it to off'),
 ];
 
-/** What the session of a request needs besides. */
+/** What a session needs besides. */
 export const SESSION: readonly Weakness[] = [
-  // In another isolation all but one of the plants that share an id would fail, and a statement that waited while a table was
+  // At another level, all but one of the plants that share an id would fail, and a statement that waited while a table was
   // rewritten would find it empty.
   requireSetting(
     'default_transaction_isolation',
@@ -36,14 +36,14 @@ export const SESSION: readonly Weakness[] = [
   ],
 ];
 
-/** What each commit of a plant sets by itself, but no commit of a token, or of another module. */
+/** What each commit of a plant sets by itself, but not that of a token, or of another module. */
 export const UNSET: readonly Weakness[] = [
   requireSetting('synchronous_commit', "IN ('on', 'remote_apply')", 'set it to on or remote_apply'),
-  // It hides the warning that a commit did not wait for the standby.
+  // At `error` the server would not send its warning that a commit did not wait for the standby.
   requireSetting('client_min_messages', "<> 'error'", 'set it to warning'),
 ];
 
-/** Selects those that are there, as rows of `problems` in inspection.ts. @param also SQL of a further condition */
+/** Selects the weaknesses that there are, as rows of `problems` in inspection.ts. @param also SQL of a further condition */
 export const listWeaknesses = (weaknesses: readonly Weakness[], also = 'true') =>
   weaknesses
     .map(

@@ -7,18 +7,15 @@ import { assertOwnLog } from './log-owner.js';
 import { readCode } from '../../errors/operator-message.js';
 
 /**
- * The driver, but integers beyond 2^53 are bigints in rows: a double does not represent every int64. Checks whose log it
- * opens, keeps statements, and a descriptor of the file.
+ * SQLite's driver, with integers beyond 2^53 as bigints in rows: a double does not represent every int64. It refuses a file
+ * with the log of another one, and keeps prepared statements and a descriptor of the file.
  */
 export class ExactDatabase extends Database {
   private openedDescriptor: number | undefined;
-  /** Prepared statements by their SQL: TypeORM keeps its own for one operation. */
+  /** Prepared statements by their SQL: TypeORM prepares each statement anew. */
   private readonly statements = new LRUCache<string, Database.Statement>({ max: 100 });
 
-  /**
-   * @throws Error if the log is another file's, or naming what this process cannot write to: SQLite makes files beside a store
-   * to read it
-   */
+  /** @throws Error if the log is another file's, or naming what cannot be written to: SQLite writes beside a file to read it */
   constructor(file: string, options: Database.Options) {
     if (file.trimEnd() !== file)
       throw new Error(
@@ -44,7 +41,7 @@ export class ExactDatabase extends Database {
     }
   }
 
-  /** A descriptor of the file, closed last: to close any drops all locks of this process (sqlite.org/howtocorrupt.html). */
+  /** A descriptor of the file, closed last: closing any drops all locks of this process (sqlite.org/howtocorrupt.html). */
   get descriptor(): number {
     return (this.openedDescriptor ??= openSync(this.name, 'r'));
   }
@@ -58,8 +55,8 @@ export class ExactDatabase extends Database {
 
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are the driver's
   override prepare<Bound extends unknown[] | object, Result>(sql: string) {
-    const known = this.statements.get(sql);
-    if (known) return known as typeof statement;
+    const keptStatement = this.statements.get(sql);
+    if (keptStatement) return keptStatement as typeof statement;
     const statement = super.prepare<Bound, Result>(sql);
     this.statements.set(sql, statement);
     if (!statement.reader) return statement;
@@ -70,7 +67,7 @@ export class ExactDatabase extends Database {
   }
 }
 
-/** Makes numbers of bigints where a double is exact. */
+/** Replaces bigints by numbers where a double is exact. */
 function narrowIntegers<Row>(row: Row): Row {
   // With pluck() a row is a value.
   if (typeof row !== 'object' || row === null) return row;

@@ -16,18 +16,15 @@ export async function describeExpected(store: DataSource, file: string): Promise
   };
 }
 
-/** The command that puts a backup of a file in its place, and moves the file aside. */
+/** Returns the command that puts a backup of a file in its place, and moves the file aside. */
 export function putBackup(file: string): string {
   const backup = findFreeName(file, 'new');
   return `${COMMAND} backup ${quote(backup)} && ${replaceBy(backup, file)}`;
 }
 
-/** The command that makes a file anew in UTF-8. A dump that failed ends with ROLLBACK, and sqlite3 exits with 0 all the same. */
+/** Returns the command that converts a file to UTF-8. A dump that failed has no COMMIT, and sqlite3 exits with 0 all the same. */
 export function convertToUtf8(file: string): string {
-  const [dump, converted] = ['sql', 'utf-8'].map((suffix) => findFreeName(file, suffix)) as [
-    string,
-    string,
-  ];
+  const [dump, converted] = [findFreeName(file, 'sql'), findFreeName(file, 'utf-8')];
   return [
     `sqlite3 ${quote(file)} .dump > ${quote(dump)}`,
     `tail -n 1 ${quote(dump)} | grep -qx 'COMMIT;'`,

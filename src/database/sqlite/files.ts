@@ -17,10 +17,10 @@ import { SchemaError } from '../store-errors.js';
 import { identifyFile, isInPlace, STORE_SUFFIXES, type OpenedFile } from './place.js';
 import { listRemoved, readLink } from './put-back.js';
 
-/** Suffixes of SQLite's logs. SQLite would play them back into any file that stands beside them. */
+/** Suffixes of SQLite's logs: SQLite plays a log back into whatever file has its name. */
 const LOG_SUFFIXES = ['-wal', '-journal'];
 const LOCK_SUFFIX = '-lock';
-/** The suffix of the ids of the file that the log belongs to: log-owner.ts. */
+/** The suffix of the file with the ids that log-owner.ts keeps. */
 export const IDS_SUFFIX = '-id';
 
 /** Says whose file a path is, if it is one of the configured store, or of another one that is in use or was not closed. */
@@ -33,7 +33,7 @@ export function describeUse(path: string, { databaseUrl }: Config): string | und
   return log && `is not replaced: there is ${log}, of a store that is in use or was not closed`;
 }
 
-/** @throws Error if what was written to the file has lost its name */
+/** @throws Error if the file that was written to has lost its name */
 export function assertInPlace(file: OpenedFile): void {
   if (isInPlace(file)) return;
   throw new Error(
@@ -43,7 +43,7 @@ export function assertInPlace(file: OpenedFile): void {
 
 /**
  * Identifies what is beside an open file: with two indexes of a log, processes do not see each other's commits, and with two
- * locks a second service starts. @param file no link
+ * locks a second service starts. @param file the path of the file itself, not of a link
  */
 export function identifyCompanions(file: string): OpenedFile[] {
   const paths = [`${file}-wal`, `${file}-shm`];
@@ -51,19 +51,19 @@ export function identifyCompanions(file: string): OpenedFile[] {
   return [...paths, ...(existsSync(lock) ? [lock] : [])].map(identifyFile);
 }
 
-/** The path as it is configured. */
+/** Returns the path as it is configured, which may be a link. */
 export function getPath({ databaseUrl }: Config): string {
   return resolve(findSqliteFile(databaseUrl) ?? '');
 }
 
-/** The real path: two names of one file make one lock. @param makes whether to make a missing file @throws SchemaError */
+/** Returns the real path: two names of one file make one lock. @param makes whether to make a missing one @throws SchemaError */
 export function findFile(config: Config, makes = false): string {
   const path = getPath(config);
   // An existing file is not opened: closing it would drop the locks that SQLite may have on it in this process.
   if (!statSync(path, { throwIfNoEntry: false })) {
     assertNoRemains(path);
     if (!makes) throw new SchemaError('foreign', `there is no file ${path}`);
-    // Not recursive: mkdir -p under /proc loops forever.
+    // A recursive mkdir under /proc would loop forever.
     if (!existsSync(dirname(path))) mkdirSync(dirname(path));
     assertWritable(dirname(path));
     writeFileSync(path, '', { flag: 'a' });
@@ -72,10 +72,7 @@ export function findFile(config: Config, makes = false): string {
   return realpathSync(path);
 }
 
-/**
- * A file whose log is there was removed or moved away: an empty one in its place would be taken for the store.
- * @throws Error
- */
+/** @throws Error if a log has lost its file: an empty file in its place would pass for the store */
 function assertNoRemains(path: string): void {
   const file = resolve(dirname(path), readLink(path) ?? path);
   const left = [...LOG_SUFFIXES, IDS_SUFFIX]
@@ -106,10 +103,10 @@ export function giveToOwner(path: string, file: string): void {
   chownSync(path, uid, gid);
 }
 
-/** Locks a store until this process ends, by a file beside it: a lock of its own would shut out commands. @throws Error */
+/** Locks a store until this process ends, by a file beside it: a lock on the store would shut out commands. @throws Error */
 export function lockFile(file: string): Disposable {
   const path = file + LOCK_SUFFIX;
-  // SQLite would open it read-only, and two services could lock it.
+  // SQLite would open a file that it cannot write to as read-only, and two services could lock that.
   if (existsSync(path)) assertWritable(path);
   let lock: Database.Database | undefined;
   try {

@@ -1,25 +1,25 @@
 /**
- * What a store on SQLite is. Everybody who opens one asks this file, and the service once a second: what is not so is a
- * problem, with what to do about it, until it is so again.
+ * What a store on SQLite must be. Whoever opens one inspects it by this file, and the service once a second: an operator may
+ * change the store meanwhile. Each difference is a problem with its remedy, and the service writes nothing until it is gone.
  *
  * 1. Its files are those that were opened, each by its one name: place.ts.
  * 2. As bytes, the file and its log are the store's own: content.ts.
- * 3. Through SQLite, which sees the log, it has an id with which it was opened. With another one somebody has copied a
+ * 3. Through SQLite, which sees the log, it has the id with which it was opened. If it has another one, somebody has copied a
  *    database into it, as by sqlite3's `.restore`: tokens and plants are no longer those that the service knows.
- * 4. Its texts are UTF-8, as export and backup read them, and it has a write-ahead log.
- * 5. Each table is an ordinary one. It has each column, of its type, as SQLite would change a value to the form of another
- *    type, and one that may be null, or has a value of its own, wherever the service writes none. Its key is the primary key,
- *    or alone in a unique index of all rows: else an id could be there twice.
- * 6. It has run every migration. Further ones, tables and columns are a newer version's, or the operator's.
+ * 4. Its texts are UTF-8, as export and backup read them, and it has a write-ahead log (the file `-wal`), to which commits go.
+ * 5. Each table is an ordinary one. It has each column with its type: SQLite would change a value to the form of another type.
+ *    Where the service writes no value, a column may be null, or has a default. The key is the primary key, or alone in a
+ *    unique index of all rows: otherwise an id could be stored twice.
+ * 6. It has run every migration. Further migrations, tables and columns are a newer version's, or the operator's.
  * 7. Each index of a key can be read: a damaged one fails lookups of tokens, while plants are still committed.
  *
- * The thread looks at all of it; who opens the store on the main thread, at 4 to 6. The thread loads this file too: it imports
- * nothing but types.
+ * The writer's thread inspects all of it, whoever opens a store on the main thread 4 to 6. The thread loads this file: its
+ * imports are as writer.worker.ts says.
  */
-import type { ProblemEffect } from '../store-errors.js';
-import type { TableShape } from '../tables.js';
+import type { ProblemEffect } from '../store-errors.ts';
+import type { TableShape } from '../tables.ts';
 
-/** A problem of the store, as plain data that a thread can send: StoreProblem is made of it. */
+/** A problem of the store, as plain data that a thread can send; the main thread makes a StoreProblem of it. */
 export interface Finding {
   readonly effect: ProblemEffect;
   readonly what: string;
@@ -40,13 +40,13 @@ export type ListRows = <Row>(sql: string, ...parameters: readonly unknown[]) => 
 
 const RENAME_BACK =
   'if it was renamed, rename it back; else restore a backup (docs/operating.md#restore)';
-/** A backup has every row, in tables as the migrations make them. */
+/** SQL of a remedy: a backup has every row, in tables as the migrations make them. */
 const PUT_BACKUP =
   "'put a backup in its place, which has every row, but no further column: stop the service, then ' || (SELECT put_backup FROM given)";
 
-/** Finds what tables lack of what the migrations make. Parameters: the tables, as JSON; what puts a backup in their place. */
-const FIND_IN_TABLES = `
-WITH given (tables, put_backup) AS (SELECT ?, ?),
+/** Finds texts that are not UTF-8, and what tables lack of what the migrations make. Parameters: tables, as JSON; both commands. */
+const FIND_PROBLEMS = `
+WITH given (tables, put_backup, convert_to_utf8) AS (SELECT ?, ?, ?),
 wanted AS (
   SELECT value->>'name' AS name, value->>'key' AS key, value->>'isGenerated' AS is_generated, value->'columns' AS columns
   FROM given, json_each(tables)
@@ -67,7 +67,11 @@ cols AS (
     'the column ' || named.name || ' of ' || named."table" AS what
   FROM named LEFT JOIN held ON held."table" = named."table" AND held.name = named.name COLLATE NOCASE
 )
-SELECT 'missing' AS effect, 'the table ' || name || ' is missing' AS what, '${RENAME_BACK}' AS remedy
+-- Rows count as hidden: a command would report each text as damaged.
+SELECT 'hidden' AS effect, 'its texts are ' || encoding || ', not UTF-8' AS what, 'stop the service, then ' || convert_to_utf8 AS remedy
+FROM given, pragma_encoding WHERE encoding <> 'UTF-8'
+UNION ALL
+SELECT 'missing', 'the table ' || name || ' is missing', '${RENAME_BACK}'
 FROM found WHERE type IS NULL
 UNION ALL
 SELECT 'unsafe', name || ' is no ordinary table, but a ' || type, 'give its name to the table that has the rows'
@@ -96,16 +100,14 @@ WHERE type = 'table' AND EXISTS (SELECT 1 FROM held WHERE "table" = found.name A
     SELECT 1 FROM pragma_index_list(found.name) AS i JOIN pragma_index_info(i.name) AS c
     WHERE i."unique" AND NOT i.partial GROUP BY i.name HAVING count(*) = 1 AND max(c.name) = key COLLATE NOCASE))`;
 
-/** Finds by SQL what a store lacks of what its migrations make. */
+/** Finds 4 without the log, 5 and 6. */
 export function inspectBySql(list: ListRows, expected: Expected): readonly Finding[] {
-  return [
-    ...inspectEncoding(list, expected),
-    ...list<Finding>(FIND_IN_TABLES, JSON.stringify(expected.tables), expected.putBackup),
-    ...inspectMigrations(list, expected),
-  ];
+  const { tables, putBackup, convertToUtf8 } = expected;
+  const found = list<Finding>(FIND_PROBLEMS, JSON.stringify(tables), putBackup, convertToUtf8);
+  return [...found, ...inspectMigrations(list, expected)];
 }
 
-/** Finds that somebody has copied another database into the store. @param ids any, if there are none */
+/** Finds 3. @param ids if there are none, the store may have any */
 export function inspectId(list: ListRows, file: string, ids: readonly number[]): Finding[] {
   const [found] = list<{ application_id: number }>('PRAGMA application_id');
   if (ids.length === 0 || ids.includes(found?.application_id ?? 0)) return [];
@@ -121,7 +123,7 @@ export function inspectLogMode(list: ListRows): Finding[] {
   return [unsafe(`the store has no write-ahead log`, 'restart the service, which gives it one')];
 }
 
-/** Reads the first entry of each index that a migration makes. @throws Error with SQLite's code */
+/** Reads the first entry of each index of a key. @throws Error with SQLite's code */
 export function readIndexes(list: ListRows, { tables }: Expected): void {
   for (const { name } of tables)
     for (const index of list<{ name: string }>(
@@ -131,20 +133,12 @@ export function readIndexes(list: ListRows, { tables }: Expected): void {
       list(`SELECT 1 FROM "${name}" INDEXED BY "${index.name}" LIMIT 1`);
 }
 
-function inspectEncoding(list: ListRows, { convertToUtf8 }: Expected): Finding[] {
-  const [found] = list<{ encoding: string }>('PRAGMA encoding');
-  if (found?.encoding === 'UTF-8') return [];
-  const what = `its texts are ${found?.encoding}, not UTF-8`;
-  // A reader would take each text for a damaged one.
-  return [{ effect: 'hidden', what, remedy: `stop the service, then ${convertToUtf8}` }];
-}
-
 function inspectMigrations(
   list: ListRows,
   { migrations, migrationsTable }: Expected,
 ): readonly Finding[] {
   const columns = list<{ name: string }>('SELECT * FROM pragma_table_info(?)', migrationsTable);
-  // A table that is missing is told of already.
+  // FIND_PROBLEMS has already found that the table, or its column, is missing.
   if (!columns.some(({ name }) => name === 'name')) return [];
   const ran = list<{ name: string }>(`SELECT name FROM ${migrationsTable}`);
   return migrations
@@ -156,6 +150,6 @@ function inspectMigrations(
     }));
 }
 
-function unsafe(what: string, remedy: string): Finding {
+export function unsafe(what: string, remedy: string): Finding {
   return { effect: 'unsafe', what, remedy };
 }

@@ -1,12 +1,14 @@
 /**
- * Whose log lies beside a file: SQLite plays a log back into whatever file has its name.
+ * Which file a log belongs to. SQLite writes commits to the log (the file `-wal`) first, and whoever opens the file later
+ * plays what is left of it back, into whatever file then has the name: an operator who has replaced the file would get a
+ * mixture.
  *
- * 1. Each start gives the file a new id, in its header, and keeps that beside the file, in `-id`. A restored backup, or a copy
- *    from before that start, has another one. While it is written, either may be in the header: both are kept.
- * 2. Who opens a file with a log that is not empty first compares its header with `-id`. If they differ, nobody opens it
- *    until the operator has decided: the log may have the latest plants of another file.
- * 3. A file that has no log, or an empty one, may replace another: it becomes the owner of the log to come, unless a
- *    service still runs on the other.
+ * 1. Each start gives the file a new id, in its header, and keeps that in a file beside it, `-id`, too. A restored backup, or
+ *    a copy from before that start, has another id. Until the header is written it has the former id: both are kept so long.
+ * 2. Whoever opens a file that has a log compares the header with `-id` first. If they differ, nobody opens the file until the
+ *    operator has decided: the log may have the latest plants of the other file.
+ * 3. A file without a log, or with an empty one, may replace another. It then owns the log to come, unless a service still
+ *    runs on the other file.
  */
 import {
   closeSync,
@@ -22,10 +24,10 @@ import { ID_OFFSET } from './content.js';
 import { giveToOwner, IDS_SUFFIX, lockFile } from './files.js';
 import { moveAside } from './put-back.js';
 
-/** The place of the version in a header that is needed to write: 2 of a file that uses a write-ahead log. */
+/** The place in a header of the format's version for writers, which is 2 if the file uses a write-ahead log. */
 const VERSION_OFFSET = 18;
 
-/** Keeps the ids that the file may have. If they are lost, any is allowed. */
+/** Keeps the ids that the file may have. If this file is lost, the store may have any. */
 export function writeIds(file: string, ids: readonly number[]): void {
   const unfinished = `${file}${IDS_SUFFIX}.partial`;
   writeFileSync(unfinished, ids.join(' '), { flush: true });
@@ -33,16 +35,16 @@ export function writeIds(file: string, ids: readonly number[]): void {
   renameSync(unfinished, file + IDS_SUFFIX);
 }
 
-/** Empty if none are kept: of a store that no service has run on. */
+/** Reads the ids that the file may have; none if no service has run on it. */
 export function readIds(file: string): number[] {
   const path = file + IDS_SUFFIX;
   if (!existsSync(path)) return [];
   return readFileSync(path, 'utf8').split(' ').filter(Boolean).map(Number);
 }
 
-/** To be called before SQLite reads the file. @throws Error if the log beside it belongs to another file */
+/** Must be called before SQLite reads the file. @throws Error if the log beside it belongs to another file */
 export function assertOwnLog(file: string): void {
-  if (!hasLogged(file) || isKnown(file)) return;
+  if (!hasFilledLog(file) || hasKeptId(file)) return;
   const log = `${file}-wal`;
   const back = `to have what was acknowledged, put the file back that was here, with this log beside it`;
   const keepNew = `to keep the file that is here now, \`${moveAside(log, 'old')}\``;
@@ -52,21 +54,21 @@ export function assertOwnLog(file: string): void {
   );
 }
 
-/** Before a file that replaced another gets a log of its own. @throws Error if a service still runs on the other */
+/** Makes a file without a log the owner of the next one. @throws Error if a service still runs on the file that it replaced */
 export function adoptFile(file: string): void {
-  if (hasLogged(file) || isKnown(file)) return;
+  if (hasFilledLog(file) || hasKeptId(file)) return;
   using _lock = lockFile(file);
   writeIds(file, [readId(file)]);
 }
 
-function isKnown(file: string): boolean {
+function hasKeptId(file: string): boolean {
   const ids = readIds(file);
   if (ids.length === 0 || ids.includes(readId(file))) return true;
-  // A service that starts meanwhile changes both.
-  return readIds(file).join() !== ids.join() && isKnown(file);
+  // A service that starts meanwhile changes the header and what is kept.
+  return readIds(file).join() !== ids.join() && hasKeptId(file);
 }
 
-function hasLogged(file: string): boolean {
+function hasFilledLog(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
@@ -74,12 +76,12 @@ function readId(file: string): number {
   return readHeader(file).readInt32BE(ID_OFFSET);
 }
 
-/** Whether a file is a store, not a backup, which has no log. To be called before SQLite reads the file. */
+/** Whether a file is a store, not a backup, which uses no log. Must be called before SQLite reads the file. */
 export function usesLog(file: string): boolean {
   return readHeader(file)[VERSION_OFFSET] === 2;
 }
 
-/** As it is in the file: the log may have a newer one. Drops the locks that SQLite has on the file in this process. */
+/** Reads the header in the file. Drops the locks that SQLite has on the file in this process, so it must have none. */
 function readHeader(file: string): Buffer {
   const header = Buffer.alloc(100);
   const descriptor = openSync(file, 'r');

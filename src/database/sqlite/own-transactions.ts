@@ -1,3 +1,14 @@
+/**
+ * A transaction of its own for each operation of TypeORM on SQLite. TypeORM has one query runner, and so one transaction, for
+ * the one connection: a save() of one request would join the transaction of another, resolve before that has committed, and be
+ * undone by its rollback.
+ *
+ * 1. Each operation gets a new runner on the same connection, whose statements this file replaces.
+ * 2. The first statement of a runner waits for its turn, which lasts until the connection is in no transaction any more: after
+ *    that statement, or after COMMIT or ROLLBACK. So the statements of two transactions are never mixed.
+ * 3. A statement whose turn does not come in time fails: it may be called inside of the transaction that it waits for.
+ * 4. A runner that is released in a transaction rolls it back: nobody else would ever get a turn.
+ */
 import type { Database } from 'better-sqlite3';
 import type { QueryRunner } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
@@ -5,24 +16,20 @@ import { StoreUnavailableException } from '../../errors/error-codes.js';
 
 const TOO_LONG = "a transaction takes too long: within one, use its manager's repositories";
 
-/**
- * Gives each operation of TypeORM a transaction of its own. TypeORM has one query runner for all of SQLite: a save() would
- * join the transaction of another request, resolve before its commit, and be undone by its rollback.
- */
 export class OwnTransactions {
-  /** Settled once the connection is free again. */
+  /** Settled once the turns that were taken so far are over. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly driver: BetterSqlite3Driver,
     private readonly timeoutMs: number,
-    /** What it returns never settles if the process ends: no other operation begins then. */
-    private readonly onFailure: (error: unknown) => Promise<never> | undefined,
+    /** See writer.ts: a promise that never settles, so that no other operation begins. */
+    private readonly awaitExitIfFatal: (error: unknown) => Promise<never> | undefined,
   ) {}
 
-  /** Makes the statements of a new runner wait for the transactions of others. */
+  /** Makes the statements of a new runner wait for the turns of others. */
   separate(runner: QueryRunner): QueryRunner {
-    // The driver makes another one next time.
+    // The driver makes another runner for the next operation.
     delete this.driver.queryRunner;
     const query = runner.query.bind(runner) as (
       sql: string,
@@ -31,13 +38,13 @@ export class OwnTransactions {
     let transaction: Disposable | undefined;
     return Object.assign(runner, {
       query: async (sql: string, ...rest: unknown[]) => {
-        // It did not begin, or SQLite has rolled back by itself, as on a full disk.
+        // The transaction did not begin, or SQLite has rolled it back by itself, as on a full disk.
         if (!transaction && sql.startsWith('ROLLBACK')) return undefined;
         const turn = transaction ?? (await this.takeTurn());
         try {
           return await query(sql, ...rest);
         } catch (error) {
-          await this.onFailure(error);
+          await this.awaitExitIfFatal(error);
           throw error;
         } finally {
           transaction = this.isInTransaction ? turn : undefined;
@@ -45,7 +52,6 @@ export class OwnTransactions {
         }
       },
       release: async () => {
-        // A transaction that was forgotten would keep the connection.
         await runner.query('ROLLBACK');
         Object.assign(runner, { isReleased: true });
       },
@@ -56,12 +62,12 @@ export class OwnTransactions {
     return (this.driver.databaseConnection as Database).inTransaction;
   }
 
-  /** @throws StoreUnavailableException if another one does not end, as of a transaction that waits for this one */
+  /** @throws StoreUnavailableException if the turns before this one are not over in time */
   private async takeTurn(): Promise<Disposable> {
     const { last } = this;
     const turn: PromiseWithResolvers<void> = Promise.withResolvers();
-    const over = turn.promise.catch(() => undefined);
-    this.last = last.then(() => over);
+    const ended = turn.promise.catch(() => undefined);
+    this.last = last.then(() => ended);
     const expire = () => turn.reject(new StoreUnavailableException(TOO_LONG));
     const timer = setTimeout(expire, this.timeoutMs);
     await Promise.race([last, turn.promise]);

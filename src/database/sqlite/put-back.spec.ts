@@ -23,7 +23,7 @@ it('describeMoved reads a copy once, and again if it was changed', () => {
   const descriptor = openSync(path, 'r+');
   const describe = () => {
     const before = countRead();
-    const { what } = describeMoved(opened, { file: path, opened: [opened], descriptor });
+    const { what } = describeMoved(opened, { file: path, descriptor });
     return { isCopy: what.includes('put back by a copy'), isRead: countRead() - before > 2 ** 20 };
   };
   rmSync(path);

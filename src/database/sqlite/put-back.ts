@@ -1,16 +1,17 @@
 /**
- * How a store is put back that has lost its name while a process has it open.
+ * How an operator puts a store back that has lost its name while a process has it open.
  *
- * 1. A file that was moved is moved back. On Linux, /proc tells where it is: by its own name, if a mount hides its folder.
- * 2. A file that was removed stays in the process until that ends, and can be copied from /proc. Its log is copied as well if
- *    it was removed too: the latest plants may be in the log alone. It comes first, as a start refuses a log without a file,
- *    but not a file without a log.
- * 3. The service tells this of its own files. A command that finds no file looks for a process that has it open: one that
- *    has the log too is preferred, as another, say a copying tool, lacks what is in the log.
- * 4. A copy has the bytes, but is another file: only a start opens it, with its log.
- * 5. What a remedy moves aside gets a name that is free: nothing is overwritten, and nothing is removed.
+ * 1. A file that was moved is moved back. On Linux, /proc tells where it is. It still has its own name if something was
+ *    mounted over its folder.
+ * 2. A file that was removed exists until the process ends, which may be the only one to have its plants: it can be copied
+ *    from /proc. Its log (the file `-wal`, which has the latest commits) is copied as well if it was removed too, and before
+ *    the file: if the operator stops between the two, a start refuses a log without a file, but not a file without a log.
+ * 3. The service says this of its own files. A command that finds no file looks for a process that has it open. It prefers one
+ *    that has the log too: another, such as a tool that makes copies, lacks what is in the log.
+ * 4. A copy has the same bytes, but is another file: the service cannot go on with it, and must be restarted.
+ * 5. What a remedy moves aside gets a name that is free: no command overwrites or removes anything.
  *
- * The thread loads this file too: it imports nothing but types and what Node.js has.
+ * The writer's thread loads this file: its imports are as writer.worker.ts says.
  */
 import {
   closeSync,
@@ -23,12 +24,21 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Finding } from './inspection.js';
-import type { OpenedFile, OpenStore } from './place.js';
+import { unsafe, type Finding } from './inspection.ts';
+import type { OpenedFile } from './place.ts';
 
 const CHUNK_BYTES = 2 ** 20;
 /** How /proc marks a file that has no name any more. */
 const DELETED = ' (deleted)';
+
+/** What a process has open of a store. */
+export interface OpenStore {
+  /** The path of the file itself, not of a link to it. */
+  readonly file: string;
+  /** The descriptors of the file, and of its log once that is open. */
+  readonly descriptor: number;
+  log?: number;
+}
 
 /** Says how to put back what has lost its name. */
 export function describeMoved({ path, ino }: OpenedFile, store: OpenStore): Finding {
@@ -67,7 +77,7 @@ export function describeMoved({ path, ino }: OpenedFile, store: OpenStore): Find
   );
 }
 
-/** The command that copies back a removed file, and its log; empty if no process that this user may look into has it open. */
+/** Returns the command that copies back a removed file, and its log; '' if this user sees no process that has it open. */
 export function listRemoved(file: string): string {
   const wal = `${file}-wal`;
   const links = globSync('/proc/[0-9]*/fd/*').map((path) => ({ path, link: readLink(path) }));
@@ -83,22 +93,16 @@ export function listRemoved(file: string): string {
 }
 
 /** Paths below /proc by which a process has the files of a store open. */
-interface Open {
-  readonly file?: string | undefined;
-  readonly log?: string | undefined;
-}
+type Open = Readonly<{ file: string | undefined; log: string | undefined }>;
 
-/** What this process has open, except what was copied back already. */
+/** Lists what this process has open, except what was copied back already. */
 function listOwn({ file, descriptor, log }: OpenStore): Open {
-  const name = (path: string, from: number) =>
-    isCopy(path, from) ? undefined : `/proc/${process.pid}/fd/${from}`;
-  return {
-    file: name(file, descriptor),
-    log: log === undefined ? undefined : name(`${file}-wal`, log),
-  };
+  const name = (path: string, from: number | undefined) =>
+    from === undefined || isCopy(path, from) ? undefined : `/proc/${process.pid}/fd/${from}`;
+  return { file: name(file, descriptor), log: name(`${file}-wal`, log) };
 }
 
-/** The command that copies back what is not in its place; empty if all is. */
+/** Returns the command that copies back what is not in its place; '' if everything is. */
 function copyBack(file: string, open: Open): string {
   const copy = (path: string, from: string | undefined) => {
     if (from === undefined || isSame(path, from)) return [];
@@ -120,10 +124,10 @@ function isSame(path: string, other: string): boolean {
   return one !== undefined && one.ino === two?.ino && one.dev === two.dev;
 }
 
-/** What was compared latest for each path. A large file takes long to read, and each inspection asks. */
+/** The latest comparison of each path: each inspection asks for one, and a large file takes long to read. */
 const compared = new Map<string, { readonly state: string; readonly isCopy: boolean }>();
 
-/** Whether a file has the same bytes as an open one: a copy from before would lack what a checkpoint has written since. */
+/** Whether a file has the same bytes as an open one: an earlier copy lacks what a checkpoint has written since. */
 function isCopy(path: string, original: number): boolean {
   if (!existsSync(path)) return false;
   // The file itself is not opened: closing it would drop the locks that SQLite has on it.
@@ -155,7 +159,7 @@ function hasSameBytes(original: number, copy: number): boolean {
   return true;
 }
 
-/** The shell command that moves a file aside, to a name that is free. */
+/** Returns the shell command that moves a file aside, to a name that is free. */
 export function moveAside(path: string, suffix: string): string {
   return `mv ${quote(path)} ${quote(findFreeName(path, suffix))}`;
 }
@@ -171,15 +175,11 @@ export function quote(path: string): string {
   return `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Where a link leads; undefined if it is none, or gone, or without /proc. */
+/** Returns where a link leads; undefined if the path is no link, or is gone, or the system has no /proc. */
 export function readLink(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch {
     return undefined;
   }
-}
-
-function unsafe(what: string, remedy: string): Finding {
-  return { effect: 'unsafe', what, remedy };
 }

@@ -9,13 +9,13 @@ interface Page {
   /** Null if there are no more rows. */
   readonly lines: Buffer | null;
   readonly last: bigint | number | string;
-  /** The id, as SQL, of a row that has a value of a wrong type. */
+  /** The id, as SQL writes it, of a row that has a value of a wrong type. */
   readonly invalid: string | null;
 }
 
 const isInteger = (column: string) => `typeof(${column}) = 'integer'`;
 
-/** SQL of whether a value has the type of its column: SQLite stores any type in any column. */
+/** Conditions that a value has the type of its column: SQLite stores any type in any column. */
 const IS_VALID: Readonly<Record<ColumnType, (column: string) => string>> = {
   text: (column) => `typeof(${column}) = 'text' AND instr(${column}, char(0)) = 0`,
   bigint: isInteger,
@@ -23,7 +23,7 @@ const IS_VALID: Readonly<Record<ColumnType, (column: string) => string>> = {
   boolean: (column) => `${column} IN (0, 1)`,
 };
 
-/** Reads pages of few rows, which fit into memory. SQLite joins a page's lines: faster than one row after the other. */
+/** Reads pages of few rows, which fit into memory. SQLite joins the lines of a page, which is faster than a row for each. */
 export async function* readLines(
   { manager }: QueryRunner,
   { table, columns, form }: LinesQuery,
@@ -53,7 +53,7 @@ export async function* readLines(
   }
 }
 
-/** A member of a JSON object, which SQLite has no boolean for. */
+/** Returns SQL of a member of a JSON object. SQLite has no booleans. */
 function toMember({ name, type }: Column): string {
   if (type !== 'boolean') return `'${name}', "${name}"`;
   return `'${name}', json(CASE "${name}" WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)`;

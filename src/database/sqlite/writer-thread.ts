@@ -6,34 +6,35 @@ import type { OpenedFile } from './place.js';
 
 export interface SqliteThreadOptions {
   readonly file: string;
-  /** A descriptor of the file, which is open for longer than the thread: exact-database.ts. */
+  /** A descriptor of the file, which is open for longer than the thread: see exact-database.ts. */
   readonly descriptor: number;
-  /** The ids that the file may have: log-owner.ts. Any, if there are none. */
+  /** The ids that the file may have (log-owner.ts); if there are none, any. */
   readonly ids: readonly number[];
+  /** The files of the store, each of which must stay in its place. */
   readonly opened: readonly OpenedFile[];
-  /** For waiting until another connection releases the lock. */
+  /** How long a task waits until another connection releases the lock. */
   readonly timeoutMs: number;
   readonly pragmas: readonly string[];
-  /** Shared memory: 1 once the thread is to wait for no lock any more. */
+  /** Shared memory that is 1 once the thread must not wait for locks any more. */
   readonly abandoned: Int32Array;
 }
 
-/** A statement and its parameters, an inspection, whose rows are findings, or a checkpoint; null asks the thread to end. */
+/** A statement with its parameters, an inspection, whose rows are findings, or a checkpoint; null asks the thread to end. */
 export type SqliteThreadTask =
   | readonly [sql: string, ...parameters: unknown[]]
   | Readonly<{ inspect: Expected }>
   | 'checkpoint'
   | null;
 
-/** The size of the write-ahead log in pages, and how many of them are in the file too; -1 while another process writes. */
+/** The size of the log in pages, and how many of them are in the file too; -1 while another process writes to its index. */
 export type LogSize = Readonly<{ log: number; checkpointed: number }>;
 
-/** A statement that returns no rows has a row with the `count` of those that it changed. */
+/** A statement that returns no rows has one row here, with the `count` of those that it changed. */
 export type SqliteThreadResult = Readonly<{ rows: readonly unknown[]; log: LogSize }>;
 
 export type SqliteThreadResponse = SqliteThreadResult | { message: string; code: unknown };
 
-/** Runs statements in their order, each its own commit, on a thread with its own connection. */
+/** A thread that writes to the store (writer.worker.ts), and runs its tasks in their order. The first task starts it. */
 export class SqliteThread {
   private worker: Worker | undefined;
   private isClosed = false;
@@ -55,7 +56,7 @@ export class SqliteThread {
   async close(): Promise<void> {
     this.isClosed = true;
     if (!this.worker) return;
-    // Not events.once(), which rejects if the thread fails meanwhile.
+    // events.once() would reject if the thread fails meanwhile.
     const { promise, resolve } = Promise.withResolvers<number>();
     this.worker.once('exit', resolve).postMessage(null satisfies SqliteThreadTask);
     await promise;
@@ -66,7 +67,7 @@ export class SqliteThread {
     const url = new URL(import.meta.url.replace('writer-thread', 'writer.worker'));
     const worker = new Worker(url, {
       workerData: this.options,
-      // Without NODE_OPTIONS: instrumentation that is loaded here would delay the first commit, for nothing.
+      // NODE_OPTIONS may load instrumentation, which would only delay the first commit.
       env: {},
       // It has one task at a time, so few of its objects are young.
       resourceLimits: { maxYoungGenerationSizeMb: 4 },

@@ -1,16 +1,20 @@
 /**
- * The write path of SQLite, whose driver is synchronous: all that waits for the disk is on two threads.
+ * The write path of SQLite. Its driver is synchronous: on the main thread, each wait for the disk would stop all requests. So
+ * two threads write, each with a connection of its own (writer.worker.ts):
  *
- * 1. The committer runs a statement as a commit of its own, and syncs the log. It inspects the store, too.
- * 2. Once the log has some pages, a checkpoint copies it into the file: the checkpointer most of it, while commits go on, then
- *    the committer the rest, between two commits. SQLite's own would make commits wait for all of it, and ignores errors.
- * 3. Other connections write as well, such as that of TypeORM's repositories, and start no checkpoint: the size of the log
- *    that each inspection returns starts one.
- * 4. After a failed sync it is unknown what is on the disk, and a second one would succeed without the pages. So the process
- *    ends, without closing the store: SQLite copies the log as its last connection closes. The next start recovers from it.
- *    So does a stop of a store whose files were overwritten: the log belongs to no file there.
- * 5. Who waits for something that ends the process never learns an outcome: neither a 200 nor a failure would be known to be
- *    right.
+ * 1. The committer runs each statement as a commit of its own, and syncs the log (SQLite's write-ahead log, the file `-wal`).
+ *    Only then a plant is acknowledged: a crash loses nothing of which a client was told.
+ * 2. Once the log has some pages that the store's file lacks, a checkpoint copies them, or it would fill the disk: the
+ *    checkpointer most of them while commits go on, then the committer the rest, between two commits. SQLite's own checkpoints
+ *    would make a commit wait for all of it, and ignore errors.
+ * 3. Other connections, such as that of TypeORM's repositories, write to the log as well, and start no checkpoint. An
+ *    inspection of the store, which the committer runs each second, returns the size of the log, and may start one.
+ * 4. After a failed sync nobody knows what is on the disk: Linux drops the unwritten pages, and the next sync succeeds without
+ *    them (wiki.postgresql.org/wiki/Fsync_Errors). So the process exits, without the checkpoint that SQLite runs as its last
+ *    connection closes. The next start recovers the store from its log.
+ * 5. If somebody has overwritten the files, a stop exits in the same way: the log does not belong to the file that is there.
+ * 6. Whoever waits for the store while the process exits gets {@link SqliteWriter.untilExit}, a promise that never settles:
+ *    neither a success nor a failure would be known to be right.
  */
 import { QueryFailedError } from 'typeorm';
 import { describeError, readCode } from '../../errors/operator-message.js';
@@ -20,41 +24,40 @@ import type { Expected, Finding } from './inspection.js';
 import { statements } from './statements.js';
 import { SqliteThread, type LogSize, type SqliteThreadOptions } from './writer-thread.js';
 
-/** Commits a page: writes a number of the file's header again, which nothing of ours reads. */
+/** Commits a page without a change: it writes a number of the file's header again, which the service does not use. */
 export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
 
-/** Pages of the log that are not in the file yet, after which a checkpoint runs: 32 MB. */
+/** A checkpoint runs once the log has this many pages that are not in the file, 32 MB. */
 const CHECKPOINT_AFTER_PAGES = 8_000;
 const PAGE_BYTES = 4_096;
-/** Pages in the log from which a warning tells of it: 128 MB. Another one follows each time that they have doubled. */
+/** The operator is warned once the log has this many pages, 128 MB, and each time that they have doubled. */
 const WARN_FROM_PAGES = 2 ** 15;
 
-/** Linux drops the unwritten pages, and the next sync succeeds without them (wiki.postgresql.org/wiki/Fsync_Errors). */
 const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
-/** The code that the thread throws when somebody else has written to the files: nothing may be copied into them. */
+/** The code that a thread throws when somebody else has written to the files. */
 const OVERWRITTEN = 'SQLITE_READONLY_OVERWRITTEN';
 /** A checkpoint writes many parts and syncs once: an error in any part makes that sync useless. */
 const CHECKPOINT_FAILED = /^SQLITE_IOERR/;
 
-/** Writes on the threads. */
 export class SqliteWriter extends Writer {
   readonly statements = statements;
-  /** A second group would only wait for the first one's lock. */
+  /** SQLite has one lock for all that write: a second group would only wait for the first one. */
   readonly concurrency = 1;
   private readonly logger = new Logger('Store');
+  /** Shared with the threads, and 1 once they must not wait for locks any more. */
   private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
   private readonly committer: SqliteThread;
   private readonly checkpointer: SqliteThread;
-  /** Pages that the latest checkpoint has left in the log, because of a reader. */
+  /** How many pages the latest checkpoint could not copy, because a transaction still reads the older ones. */
   private leftPages = 0;
   private checkpoint: Promise<void> | undefined;
   private warnAtPages = WARN_FROM_PAGES;
   private expected: Expected | undefined;
   private isClosed = false;
-  /** Set by {@link end}, and never settled: whoever awaits it waits until the process is gone. */
-  private ending: Promise<never> | undefined;
+  /** Set once the process exits, and never settled. */
+  private untilExit: Promise<never> | undefined;
 
-  /** @param describe tells what an inspection is to find */
+  /** @param describe returns what an inspection must find */
   constructor(
     options: Omit<SqliteThreadOptions, 'abandoned'>,
     private readonly describe: () => Promise<Expected>,
@@ -67,11 +70,11 @@ export class SqliteWriter extends Writer {
   override async query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
     try {
       const { rows, log } = await this.committer.run([sql, ...parameters]);
-      await this.ending;
+      await this.untilExit;
       this.limitLog(log);
       return rows as Row[];
     } catch (error) {
-      await this.endOnFailure(error);
+      await this.awaitExitIfFatal(error);
       throw new QueryFailedError(sql, parameters, error as Error);
     }
   }
@@ -79,13 +82,13 @@ export class SqliteWriter extends Writer {
   override async inspect(): Promise<void> {
     this.expected ??= await this.describe();
     const { rows, log } = await this.committer.run({ inspect: this.expected });
-    await this.ending;
-    // The reader may have ended.
+    await this.untilExit;
+    // The transaction that kept pages from being copied may have ended.
     this.leftPages = 0;
     this.limitLog(log);
     const [found] = rows as readonly Finding[];
     if (!found) return;
-    // The commands name files that were free when it was described.
+    // Its remedies name files that do not exist yet. The next description finds names that are still free.
     this.expected = undefined;
     throw new StoreProblem(found.effect, found.what, found.remedy);
   }
@@ -94,9 +97,9 @@ export class SqliteWriter extends Writer {
     await this.query(COMMIT_A_PAGE);
   }
 
-  override endOnFailure(error: unknown): Promise<never> | undefined {
+  override awaitExitIfFatal(error: unknown): Promise<never> | undefined {
     if (!SYNC_FAILED.test(readCode(error))) return undefined;
-    return this.endUnsynced('the sync of a commit', error);
+    return this.exitUnsynced('the sync of a commit', error);
   }
 
   override async abort(): Promise<void> {
@@ -108,17 +111,16 @@ export class SqliteWriter extends Writer {
   override async close(): Promise<void> {
     this.isClosed = true;
     await this.checkpoint;
-    // Closing the store copies the log, too, and must not into a file that was overwritten.
+    // The caller closes the store next, which copies the log: this checkpoint finds first whether that may be done.
     await this.committer.run('checkpoint').catch((error: unknown) => {
       const code = readCode(error);
       if (code === OVERWRITTEN)
-        void this.end(`${describeError(error)}; the process ends, and leaves the log as it is`);
-      else if (CHECKPOINT_FAILED.test(code)) void this.endUnsynced('a checkpoint', error);
+        void this.exit(`${describeError(error)}; the process ends, and leaves the log as it is`);
+      else if (CHECKPOINT_FAILED.test(code)) void this.exitUnsynced('a checkpoint', error);
     });
     await this.checkpointer.close();
     await this.committer.close();
-    // The caller closes the store next, and must not while the process ends: see end().
-    await this.ending;
+    await this.untilExit;
   }
 
   private limitLog({ log, checkpointed }: LogSize): void {
@@ -133,15 +135,15 @@ export class SqliteWriter extends Writer {
       this.leftPages = log.log - log.checkpointed;
       this.warnOfReader(log.log);
     } catch (error) {
-      if (CHECKPOINT_FAILED.test(readCode(error))) await this.endUnsynced('a checkpoint', error);
-      // By the next inspection, not by each commit.
+      if (CHECKPOINT_FAILED.test(readCode(error))) await this.exitUnsynced('a checkpoint', error);
+      // No commit is to start the next try, but the next inspection, which resets this number.
       this.leftPages = Infinity;
       this.logger.warn(`checkpoint failed, will be retried: ${describeError(error)}`);
     }
     this.checkpoint = undefined;
   }
 
-  /** A log starts over only when no transaction reads it: a forgotten one lets it fill the disk. */
+  /** SQLite starts the log over only when no transaction reads it: one that is never closed lets the log fill the disk. */
   private warnOfReader(pages: number): void {
     if (pages < WARN_FROM_PAGES) this.warnAtPages = WARN_FROM_PAGES;
     if (pages < this.warnAtPages) return;
@@ -152,20 +154,19 @@ export class SqliteWriter extends Writer {
     );
   }
 
-  /** It is unknown what part of the file is on the disk. */
-  private endUnsynced(what: string, error: unknown): Promise<never> {
+  private exitUnsynced(what: string, error: unknown): Promise<never> {
     const next = 'the process ends, and the next start recovers the store from its log';
-    return this.end(`${what} failed (${readCode(error)}): ${next}`);
+    return this.exit(`${what} failed (${readCode(error)}): ${next}`);
   }
 
-  /** Ends the process without a checkpoint: SQLite runs one with the last connection, and exit() leaves the main thread's open. */
-  private end(reason: string): Promise<never> {
-    if (!this.ending) {
-      this.ending = new Promise(() => undefined);
+  /** Ends the process. That leaves the main thread's connection open, so that no thread closes the last one. */
+  private exit(reason: string): Promise<never> {
+    if (!this.untilExit) {
+      this.untilExit = new Promise(() => undefined);
       this.logger.fatal(reason);
-      // EX_IOERR of sysexits.h.
+      // The status is EX_IOERR of sysexits.h.
       void this.abortAndExit(74);
     }
-    return this.ending;
+    return this.untilExit;
   }
 }

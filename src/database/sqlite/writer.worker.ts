@@ -1,50 +1,45 @@
 /**
- * The thread of writer-thread.ts: it has a connection of its own, and runs one task after the other.
+ * One of the two threads that write to a store on SQLite (writer.ts). It has a connection of its own, and runs one task after
+ * the other: a statement, an inspection, or a checkpoint, which copies the log (the file `-wal`, to which commits go) into the
+ * store's file.
  *
- * 1. It opens the file while each name leads to what the main thread has opened, and looks before and behind that: closing
- *    another file would play our log back into it.
- * 2. A statement is a commit of its own. Behind it the names are looked at again, as SQLite goes on writing to a file that was
- *    removed. Once one has lost its file, nothing more is written until it is back: a copy that somebody makes stays whole.
- *    Nothing is written to files that were overwritten, either.
- * 3. An inspection reads all that inspection.ts says of a store.
- * 4. A checkpoint copies the log into the file: only if both are the store's own, and in their places.
+ * 1. It opens the file by its name, and checks before and after that each name leads to what the main thread has opened: into
+ *    another file, SQLite would play the log as it closes.
+ * 2. A statement is a commit of its own. The names are checked again before it is acknowledged: SQLite goes on writing to a
+ *    file that was moved or removed, where no start would find the plants. Until the file is back nothing more is written, so
+ *    that a copy that somebody makes of it stays whole.
+ * 3. Before a checkpoint, and before each statement once that was found, it checks whether somebody else has written to the
+ *    files. If so it writes nothing: two stores would be mixed.
+ * 4. While another connection holds SQLite's lock, a task is tried again until its time is over, or the process is to exit.
  *
- * Under Jest, which compiles nothing that a thread loads, Node.js strips the types, and finds no other file by the name that
- * it is compiled to: so other files are loaded by the kind of this one.
+ * Under Jest, Node.js runs this file and those that it loads as they are, without their types. So they name each other with
+ * `.ts`, and import nothing but types from further files.
  */
 import { openSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database, { type Statement } from 'better-sqlite3';
-import type * as ContentModule from './content.js';
-import type * as Inspection from './inspection.js';
-import type * as Place from './place.js';
-import type * as PutBack from './put-back.js';
+import { Content } from './content.ts';
+import { inspectBySql, inspectId, inspectLogMode, readIndexes, unsafe } from './inspection.ts';
+import type { Expected, Finding } from './inspection.ts';
+import { findAlias, isInPlace } from './place.ts';
+import { describeMoved, type OpenStore } from './put-back.ts';
 import type {
   LogSize,
   SqliteThreadOptions,
   SqliteThreadResponse,
   SqliteThreadTask,
-} from './writer-thread.js';
+} from './writer-thread.ts';
 
-const load = <Module>(name: string) =>
-  import(import.meta.url.replace('writer.worker', name)) as Promise<Module>;
-const { Content, describeOverwritten } = await load<typeof ContentModule>('content');
-const { inspectBySql, inspectId, inspectLogMode, readIndexes } =
-  await load<typeof Inspection>('inspection');
-const { findMisplaced, isInPlace } = await load<typeof Place>('place');
-const { describeMoved, moveAside } = await load<typeof PutBack>('put-back');
-
-/** SQLite's own wait for a lock cannot be aborted, and a process that exits meanwhile aborts. */
+/** SQLite's own wait for a lock is short: nothing interrupts it, and a process that exits meanwhile crashes. */
 const LOCK_WAIT_MS = 100;
-/** Waits for no readers or writers. */
+/** Copies what it can without waiting for readers or writers. */
 const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
 /** Reads the size of the log (sqlite.org/pragma.html). */
 const READ_LOG_SIZE = 'PRAGMA wal_checkpoint(NOOP)';
 
 const { file, descriptor, ids, opened, timeoutMs, pragmas, abandoned } =
   workerData as SqliteThreadOptions;
-/** The log is opened last. */
-const place: Place.OpenStore = { file, opened, descriptor };
+const store: OpenStore = { file, descriptor };
 let isMisplaced = false;
 
 assertInPlace();
@@ -55,11 +50,10 @@ assertInPlace();
 
 const statements = new Map<string, Statement>();
 const readLogSize = database.prepare<[], LogSize>(READ_LOG_SIZE);
-const log = openSync(`${file}-wal`, 'r');
-place.log = log;
+const log = (store.log = openSync(`${file}-wal`, 'r'));
 const pageSize = database.pragma('page_size', { simple: true }) as number;
-const content = new Content({ descriptor, log, pageSize, ids, awaitLogSize });
-// What is cut from now on shows.
+const content = new Content({ file, descriptor, log, pageSize, ids, awaitLogSize });
+// The first check keeps what later ones compare the files with.
 content.findOverwritten();
 const list = <Row>(sql: string, ...parameters: readonly unknown[]) =>
   prepare(sql).all(...parameters) as Row[];
@@ -78,8 +72,8 @@ function runTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
       return tryTask(task);
     } catch (error) {
       const { code } = Object(error) as { code?: unknown };
-      const isOver = performance.now() >= until || Atomics.load(abandoned, 0) === 1;
-      if (code !== 'SQLITE_BUSY' || isOver)
+      const hasTime = performance.now() < until && Atomics.load(abandoned, 0) === 0;
+      if (code !== 'SQLITE_BUSY' || !hasTime)
         return { message: Error.isError(error) ? error.message : String(error), code };
     }
   }
@@ -109,11 +103,11 @@ function prepare(sql: string): Statement {
   return statement;
 }
 
-/** Finds what the store lacks. What others have written to its files comes first: SQLite could make no sense of them. */
-function inspect(expected: Inspection.Expected): readonly Inspection.Finding[] {
-  const overwritten = findOverwritten();
+/** Finds what the store lacks. SQLite might not be able to read files that others have written to: these are found first. */
+function inspect(expected: Expected): readonly Finding[] {
+  const overwritten = content.findOverwritten();
   if (overwritten) return [overwritten];
-  const misplaced = findMisplaced(place, describeMoved);
+  const misplaced = findMisplaced();
   isMisplaced = misplaced !== undefined;
   readIndexes(list, expected);
   return [
@@ -124,20 +118,21 @@ function inspect(expected: Inspection.Expected): readonly Inspection.Finding[] {
   ];
 }
 
-function findOverwritten() {
-  const suffix = content.findOverwritten();
-  return suffix === undefined
-    ? undefined
-    : describeOverwritten(
-        file,
-        suffix,
-        content.isDatabase ? moveAside(`${file}-wal`, 'old') : undefined,
-      );
+/** Finds a file with a second name, or with another file in its place. */
+function findMisplaced(): Finding | undefined {
+  const alias = findAlias(file);
+  if (alias) return alias;
+  try {
+    const moved = opened.find((each) => !isInPlace(each));
+    return moved && describeMoved(moved, store);
+  } catch (error) {
+    return unsafe((error as Error).message, "let the service's user reach it again");
+  }
 }
 
-/** @throws Error with a code that is no one of SQLite's, but starts as that of a file that was moved */
+/** @throws Error with a code of our own, which begins as SQLite's code of a file that was moved */
 function assertOwnContent(): void {
-  const found = findOverwritten();
+  const found = content.findOverwritten();
   if (found) throw makeError(found, 'SQLITE_READONLY_OVERWRITTEN');
 }
 
@@ -146,12 +141,12 @@ function assertInPlace(): void {
   try {
     isMisplaced = !opened.every(isInPlace);
   } catch {
-    // The reason is found below.
+    // findMisplaced() meets the same error, and reports it.
     isMisplaced = true;
   }
   if (!isMisplaced) return;
-  const found = findMisplaced(place, describeMoved);
-  // It may be back by now.
+  // The file may be back by now.
+  const found = findMisplaced();
   if (found) throw makeError(found, 'SQLITE_READONLY_DBMOVED');
 }
 
@@ -160,13 +155,13 @@ function awaitLogSize(): LogSize {
   const until = performance.now() + timeoutMs;
   for (;;) {
     const size = readLogSize.get();
-    // -1 meanwhile.
+    // The size is -1 while another process writes to the index.
     if (size && size.log >= 0) return size;
     if (Atomics.wait(abandoned, 0, 0, 1) === 'not-equal' || performance.now() >= until)
       throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
   }
 }
 
-function makeError({ what, remedy }: Inspection.Finding, code: string): Error {
+function makeError({ what, remedy }: Finding, code: string): Error {
   return Object.assign(new Error(`${what}: ${remedy}`), { code });
 }
