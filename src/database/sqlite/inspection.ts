@@ -1,6 +1,6 @@
 /**
  * What a store on SQLite must be. Whoever opens one inspects it by this file, and the service once a second: an operator may
- * change the store meanwhile. Each difference is a problem with its remedy, and the service writes nothing until it is gone.
+ * change the store meanwhile. Each difference is a problem with its remedy, and the service stores nothing until it is gone.
  *
  * 1. Its files are those that were opened, each by its one name: place.ts.
  * 2. As bytes, the file and its log are the store's own: content.ts.
@@ -13,8 +13,8 @@
  * 6. It has run every migration. Further migrations, tables and columns are a newer version's, or the operator's.
  * 7. Each index of a key can be read: a damaged one fails lookups of tokens, while plants are still committed.
  *
- * The writer's thread inspects all of it, whoever opens a store on the main thread 4 to 6. The thread loads this file: its
- * imports are as writer.worker.ts says.
+ * The writer's thread inspects all of it. Whoever opens a store on the main thread inspects 4 to 6. The thread loads this
+ * file: its imports are as writer.worker.ts says.
  */
 import type { ProblemEffect } from '../store-errors.ts';
 import type { TableShape } from '../tables.ts';
