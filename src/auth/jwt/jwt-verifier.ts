@@ -9,27 +9,27 @@ import { hashToken } from '../tokens/token.entity.js';
 import { WaitLimit } from '../wait-limit.js';
 import { ProviderKeys } from './provider-keys.js';
 
-/** Verifications in flight: 16 for each of libuv's 4 threads. Unauthenticated clients can queue no more. */
+/** At most 64 verifications are in flight, 16 for each of libuv's 4 threads. Clients without a valid token queue no more. */
 export const MAX_VERIFYING = 64;
-/** 12,000 valid tokens, and those in verification or about to be refused, which must not push them out. */
+/** The cache holds 12,000 valid tokens beside those that are in verification or about to be refused, which push out none. */
 const MAX_CACHED_JWTS = 12_000 + 2 * MAX_VERIFYING;
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** Signatures by a private key: a public key is no secret to sign with (RFC 8725, section 3.1). */
+/** All of them sign with a private key. By the others a public key would pass as the secret (RFC 8725, section 3.1). */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
-/** The JWS Compact Serialization (RFC 7515, section 7.1), the unused bits at its end zero (RFC 4648, section 3.5). */
+/** Matches the JWS Compact Serialization (RFC 7515, section 7.1) whose unused last bits are zero (RFC 4648, section 3.5). */
 const JWS = /^[\w-]+\.[\w-]+\.(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
 const MALFORMED = 'malformed: neither plant_ and 38 letters and digits nor a JSON Web Token';
-/** Access tokens (RFC 9068, section 4), which many providers call just JWT, and no `logout+jwt` (RFC 8725, 3.11). */
+/** Access tokens are `at+jwt` (RFC 9068, section 4). Many providers write JWT; a `logout+jwt` is none (RFC 8725, 3.11). */
 const TOKEN_TYPES = /^(application\/)?(at\+)?jwt$/i;
-/** Printable ASCII, as OpenID Connect Core 1.0 bounds it (section 2): it goes to logs and the store. */
+/** A subject is printable ASCII of a bounded length (OpenID Connect Core 1.0, section 2), as it goes to logs and the store. */
 const SUBJECT = /^[\x20-\x7E]{1,255}$/;
 
 interface AccessToken {
   readonly principal: Principal;
-  /** Milliseconds since 1970 at which it expires, the tolerance included. */
+  /** The time at which it expires, with the tolerance, in milliseconds since 1970. */
   readonly endsAt: number;
 }
 
@@ -43,7 +43,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     this.keys = new ProviderKeys(config, () => (this.cache = this.createCache()));
   }
 
-  /** In the background: an unavailable provider must not delay the start. */
+  /** Begins to load the keys, and does not wait for them. */
   onApplicationBootstrap(): void {
     this.keys.start();
   }
@@ -60,7 +60,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     if (!JWS.test(token)) throw new InvalidTokenException(MALFORMED);
     try {
       const header = jose.decodeProtectedHeader(token) as jose.JWSHeaderParameters;
-      // Not within the verification, which any number of requests may share. Another algorithm is refused there.
+      // This wait has no place among the few verifications. Those refuse any other algorithm.
       if (ALGORITHMS.includes(header.alg ?? '')) await this.keys.ensureKey(header);
       const options = { forceRefresh: true, context: token };
       return this.find(hash) ?? (await this.cache.forceFetch(hash, options)).principal;
@@ -114,7 +114,7 @@ async function verifyAccessToken(
   return { principal, endsAt: (exp + CLOCK_TOLERANCE_SECONDS) * 1_000 };
 }
 
-/** With the scope that is required (RFC 6750, section 3). */
+/** Makes the error whose header names the required scope (RFC 6750, section 3). */
 function lackScope(scope: string, { id, name }: Principal): ApiException {
   const kind = ERRORS.INSUFFICIENT_SCOPE;
   const challenge = `${kind.headers['www-authenticate']}, scope="${scope}"`;
@@ -147,7 +147,7 @@ function explain(error: unknown): InvalidTokenException {
   return new InvalidTokenException(error.code);
 }
 
-/** Of `exp` and `nbf`, in seconds since 1970: a wrong clock shows. */
+/** Says how far away `exp` or `nbf` is, which shows a wrong clock. */
 function describeTime(claim: unknown): string {
   if (typeof claim !== 'number') return '';
   const left = Math.round(claim - Date.now() / 1_000);

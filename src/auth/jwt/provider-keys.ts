@@ -1,3 +1,17 @@
+/**
+ * The public keys with which the identity provider signs tokens.
+ *
+ * 1. The start begins to load them and does not wait, as a provider that is away must not delay it. A load asks the discovery
+ *    document for their address each time, since a provider may move them, and reads them into a new set. If either fails, the
+ *    old set stays: its tokens are accepted while the provider is away.
+ * 2. A timer reloads them every minute. Without it a key that the provider has removed, perhaps because it was stolen, would be
+ *    accepted until the next restart.
+ * 3. A token whose key is unknown causes a reload, as the provider may just have begun to sign with that key. Such tokens share
+ *    one reload and cause no other for 5 s: anybody can invent the id of a key, and would make us flood the provider. jose has
+ *    a cooldown too, but that begins only with a reload that succeeds. Tokens with a known key never wait for this.
+ * 4. If the process stood still for longer than a minute, every token waits for a reload first, as its key may have been removed
+ *    meanwhile. If that reload fails, the known keys are used all the same.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { Logger } from '@nestjs/common';
 import * as jose from 'jose';
@@ -10,15 +24,14 @@ import { Stopwatch } from '../stopwatch.js';
 import { WaitLimit } from '../wait-limit.js';
 
 const TIMES_MS = {
-  /** Between reloads in the background. A key that the provider has removed is accepted for that long. */
+  /** The time between two reloads by the timer. A key that the provider has removed is accepted for that long. */
   refresh: 60_000,
-  /** After a reload, before a token with an unknown key causes another. */
+  /** The time after a reload in which an unknown key causes no other. */
   cooldown: 5_000,
-  /** Of each request: discovery and keys take 5 s at most. */
+  /** The time that each of the two requests of a reload may take. */
   timeout: 2_500,
 };
 
-/** The identity provider's keys, reloaded in the background. Known keys outlive an outage of the provider. */
 export class ProviderKeys {
   private keys: jose.LocalJWKSet | jose.RemoteJWKSet = jose.createLocalJWKSet({ keys: [] });
   private isLoaded = false;
@@ -53,7 +66,7 @@ export class ProviderKeys {
     if (!(await this.has(header))) throw new jose.errors.JWKSNoMatchingKey();
   }
 
-  /** The key of a token; of several that fit, the one that has signed it. @throws jose's errors */
+  /** Finds the key of a token. If several fit, it is the one that has signed the token. @throws jose's errors */
   readonly getKey: jose.JWTVerifyGetKey = async (header, token) => {
     try {
       return await this.keys(header, token);
@@ -65,7 +78,7 @@ export class ProviderKeys {
     }
   };
 
-  /** Whether a reload is overdue, as when the process stood still: keys may have been removed since. */
+  /** Whether a reload is overdue, because the process stood still or the first one has not ended. */
   get areStale(): boolean {
     const { refresh, timeout } = this.times;
     return this.age >= refresh + 2 * timeout;
@@ -79,7 +92,7 @@ export class ProviderKeys {
     do {
       if (this.age >= this.times.cooldown) this.reload();
       await this.reloading;
-      // It may have begun before the process stood still.
+      // That reload may have begun before the process stood still.
     } while (this.areStale);
   }
 
@@ -102,11 +115,11 @@ export class ProviderKeys {
       });
   }
 
-  /** Into a new set, which never expires: the address may have changed, and the old keys stay if this fails. */
   private async load(): Promise<void> {
     const { authIssuer = '', authJwksUrl } = this.source;
     const { timeout } = this.times;
     const url = authJwksUrl ?? (await discover(authIssuer, timeout));
+    // This set asks nobody by itself: it never expires, and no unknown key makes it reload.
     const keys = jose.createRemoteJWKSet(new URL(url), {
       cacheMaxAge: Infinity,
       cooldownDuration: Infinity,
@@ -124,11 +137,11 @@ export class ProviderKeys {
 function discover(issuer: string, timeout: number): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   return withUrl(url, async () => {
-    // A redirect could lead where the operator did not point.
+    // A redirect could lead to an address that the operator did not choose.
     const signal = AbortSignal.timeout(timeout);
     const response = await fetchDocument(url, { redirect: 'manual', signal });
     const document = (await response.json()) as { issuer?: string; jwks_uri?: string } | null;
-    // Section 4.3: else one issuer could speak for another.
+    // One issuer could speak for another without this check (section 4.3).
     if (document?.issuer !== issuer)
       throw new Error(`it is that of another issuer, ${document?.issuer}`);
     const keys = URL.parse(document.jwks_uri ?? '');
@@ -137,8 +150,9 @@ function discover(issuer: string, timeout: number): Promise<string> {
   });
 }
 
-/** Far more than providers have keys for. */
+/** A larger document is refused: the keys of a provider take some kilobytes. */
 const MAX_DOCUMENT_BYTES = 2 ** 20;
+/** A message quotes no more characters of a document or an address. */
 const MAX_SHOWN_LENGTH = 400;
 
 /** Requests a document as fetch() does. @throws Error if there is none, or one that is too large to keep */
