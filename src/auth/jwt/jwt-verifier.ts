@@ -117,8 +117,7 @@ async function verifyAccessToken(
 /** Makes the error whose header names the required scope (RFC 6750, section 3). */
 function lackScope(scope: string, { id, name }: Principal): ApiException {
   const kind = ERRORS.INSUFFICIENT_SCOPE;
-  const challenge = `${kind.headers['www-authenticate']}, scope="${scope}"`;
-  const headers = { 'www-authenticate': challenge };
+  const headers = { 'www-authenticate': `${kind.headers['www-authenticate']}, scope="${scope}"` };
   const details = { tokenId: id, tokenName: name };
   return new ApiException({ ...kind, headers }, `${kind.message} ${scope}`, { details });
 }
@@ -141,8 +140,7 @@ function explain(error: unknown): InvalidTokenException {
   if (error instanceof JWTClaimValidationFailed || error instanceof JWTExpired) {
     const { code, claim, payload } = error;
     const time = /^(exp|nbf)$/.test(claim) ? describeTime(payload[claim]) : '';
-    const reason = `${code}, ${claim}${time}`;
-    return new InvalidTokenException(reason, toPrincipal(payload.sub));
+    return new InvalidTokenException(`${code}, ${claim}${time}`, toPrincipal(payload.sub));
   }
   return new InvalidTokenException(error.code);
 }
