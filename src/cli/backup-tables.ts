@@ -44,7 +44,7 @@ export async function digestTables(store: StoreSession, target?: StoreSession): 
   const unknown = await store.listUnknownTables();
   if (unknown.length > 0) {
     const what = `no entity of this version describes ${unknown.join(', ')}`;
-    // On PostgreSQL they may be another program's.
+    // On PostgreSQL such tables may belong to another program.
     if (getSystem(store.manager) === 'sqlite')
       throw new Error(`the store has other tables, which no backup would have: ${what}`);
     process.stderr.write(`warning: left out: ${what}\n`);

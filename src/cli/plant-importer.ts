@@ -25,14 +25,14 @@ export interface Refused {
 /** An error of the connection, or a response that neither stores nor refuses the plant. */
 type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly retryAfter?: number };
 
-/** Lines in memory, and connections: fewer than the nginx file allows an address. */
+/** It keeps this many lines in memory and connections open: fewer than the nginx file allows an address. */
 const MAX_IN_FLIGHT = 32;
 const LIMITS = {
-  /** Of a plant. */
+  /** A plant is tried this often. */
   tries: 20,
-  /** From a request to its whole response. */
+  /** The time from a request to its whole response. */
   responseMs: 30_000,
-  /** In which a stop waits for responses. */
+  /** The time in which a stop waits for responses. */
   stopMs: 5_000,
 };
 /** A lost connection or a moment of overload is over by then. */
@@ -70,7 +70,7 @@ export class PlantImporter {
     this.pool = new Pool(options.url.origin, {
       connections: MAX_IN_FLIGHT,
       allowH2: false,
-      // In bytes: a plant store's responses have some hundred.
+      // A response may have this many bytes. Those of a plant store have some hundred.
       maxResponseSize: 2 ** 20,
     });
   }
@@ -78,7 +78,7 @@ export class PlantImporter {
   /** Resolves to why the import stopped early, in one line with the first line that failed; undefined if it did not. */
   async run(source: Readable): Promise<Error | undefined> {
     const { signal } = this.stopping;
-    // Else it could wait forever for a silent pipe.
+    // A pipe whose writer is silent would be waited for forever otherwise.
     addAbortSignal(signal, source);
     const cutOff = () => setTimeout(() => void this.pool.destroy(), this.limits.stopMs).unref();
     signal.addEventListener('abort', cutOff);
@@ -123,8 +123,7 @@ export class PlantImporter {
   }
 
   private countIgnored(name: string): void {
-    const isNamed = this.ignored.has(name) || this.ignored.size < MAX_IGNORED;
-    const key = isNamed ? name : OTHERS;
+    const key = this.ignored.has(name) || this.ignored.size < MAX_IGNORED ? name : OTHERS;
     this.ignored.set(key, (this.ignored.get(key) ?? 0) + 1);
   }
 
@@ -174,7 +173,7 @@ export class PlantImporter {
   }
 
   private describe(error: unknown): string {
-    // That of a DOMException is a number.
+    // The code of a DOMException is a number.
     const code = String((error as Failure).code);
     if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
     if (code === 'UND_ERR_INVALID_ARG')
