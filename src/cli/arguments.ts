@@ -6,7 +6,7 @@ import type { EnvParser } from '../config/parsers.js';
 import { Logger } from '../database/engine.js';
 import { printOnTerminal } from './terminal.js';
 
-/** Longer than the service's timeout, as no request waits for it. */
+/** It is longer than the service's timeout, as no request waits for a command. */
 const JOB_TIMEOUT_MS = 60_000;
 
 /** Makes commander's parser of an argument from that of a variable. */

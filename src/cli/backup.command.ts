@@ -18,7 +18,7 @@ Example:
     )
     .action(async (file: string, { verify }: { verify?: true }, command: Command) => {
       if (file === '-') command.error('error: a backup is a file, not the standard output');
-      // The driver, which trims names, could not verify it.
+      // The driver trims names, and could not verify such a backup.
       if (!verify && file.trimEnd() !== file)
         command.error('error: the name of a backup must not end with a blank');
       const { makeBackup, printDigests, verifyBackup } = await import('./backup.js');

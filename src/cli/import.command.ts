@@ -97,7 +97,7 @@ async function runImport(
   const { PlantImporter } = await import('./plant-importer.js');
   const { rejects } = options;
   const onRefused = rejects === undefined ? printRefused : openRejects(rejects);
-  // On a terminal the progress says it.
+  // On a terminal the progress tells of retries.
   let isToldOfRetries = process.stderr.isTTY;
   const plants = new PlantImporter(options, onRefused, (reason) => {
     if (!isToldOfRetries) process.stderr.write(`retrying ${reason}\n`);
@@ -132,7 +132,7 @@ function printRefused({ line, error, message }: Refused): void {
 
 function openRejects(file: string): typeof printRefused {
   const fd = withFileName(file, () => openOutput(file));
-  // Synchronous: the file is whole even if the process ends now.
+  // It writes synchronously, so that the file is whole even if the process ends now.
   return (refused) => withFileName(file, () => writeFileSync(fd, `${JSON.stringify(refused)}\n`));
 }
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** 2 MiB: far more than a service takes. */
+/** A line is refused if it is longer than 2 MiB, which is far more than a service takes. */
 const MAX_LINE_LENGTH = 2 ** 21;
 
 /** Reads the lines that are not blank, numbered from 1. @throws Error if one is too long, or the first is no object */
@@ -13,7 +13,7 @@ export async function* readLines(source: Readable): AsyncGenerator<[line: number
     const line = number === 1 ? bytes.replace(/^\xEF\xBB\xBF/, '') : bytes;
     if (line.length > MAX_LINE_LENGTH) throw new Error(`line ${number} is longer than 2 MiB`);
     if (line.trim() === '') continue;
-    // Else a file of another kind would have every line refused.
+    // Without this check every line of a file of another kind would be refused.
     if (isFirst && !/^\s*\{\s*\S/.test(line))
       throw new Error('not NDJSON: each line must be a whole JSON object');
     isFirst = false;

@@ -7,7 +7,7 @@ import { describeError, OutputError, withFileName } from '../errors/operator-mes
 import { resolveOutput } from './output-path.js';
 import { onEndingSignal } from './terminal.js';
 
-/** Where the disk of a file is full, or fails as Node.js writes. Node.js and SQLite leave out its name. */
+/** Matches the errors of a disk that is full or fails, in which Node.js and SQLite leave out the name of the file. */
 const DISK_FAILED = /\b(ENOSPC|EFBIG|EDQUOT|EIO): [^,]+|database or disk is full/;
 
 /**
@@ -21,7 +21,7 @@ export async function makeFile<Result>(
   write: (unfinished: string) => Promise<Result>,
 ): Promise<Result> {
   const path = await findPlace(file, config);
-  // Before the folder is made: an earlier signal would leave it.
+  // This comes before the folder is made, which a signal would leave otherwise.
   using _listening = onEndingSignal((signal) => {
     folder.remove();
     process.kill(process.pid, signal);
@@ -48,7 +48,7 @@ async function sync(path: string): Promise<void> {
   await handle.sync();
 }
 
-/** The path to replace: for a link, the file that it leads to. */
+/** Finds the path to replace. A link stays, and the file that it leads to is replaced. */
 async function findPlace(file: string, config: Config): Promise<string> {
   const path = withFileName(file, () => {
     const target = resolveOutput(file);

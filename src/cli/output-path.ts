@@ -1,7 +1,7 @@
 import { lstatSync, openSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** As many links as Linux follows. */
+/** Linux follows at most this many links. */
 const MAX_LINKS = 40;
 const WORLD_WRITABLE_STICKY = 0o1002;
 
@@ -17,7 +17,7 @@ export function resolveOutput(file: string): string {
 /** Opens a file to write it anew. @returns its descriptor @throws Error, also as {@link resolveOutput} */
 export function openOutput(file: string): number {
   const { path, isContested } = findOutput(file);
-  // Not by the path that was found if nobody else can change it: the links of descriptors lead to no path.
+  // If nobody else can change what was found, the given path is opened: /dev/stdout leads to no path, but can be opened.
   return isContested ? openSync(path, 'wx') : openSync(file, 'w');
 }
 

@@ -109,6 +109,6 @@ function fail(error: unknown): void {
   const hasReaderLeft = (error as NodeJS.ErrnoException).code === 'EPIPE';
   if (!hasReaderLeft)
     process.stderr.write(`${toOperatorMessage(error).replace(/^/gm, 'error: ')}\n`);
-  // As of a program that SIGPIPE ends.
+  // A program that SIGPIPE ends has this code.
   process.exitCode = hasReaderLeft ? 141 : toExitCode(error);
 }

@@ -76,7 +76,7 @@ async function inspectService({ managementHost, managementPort }: Config, ownSto
   const url = `${formatUrl('http', managementHost, managementPort)}/readyz`;
   try {
     const { Agent, request } = await import('undici');
-    // Not by fetch(), which NODE_USE_ENV_PROXY sends to a proxy. Without pipelining the connection is closed.
+    // NODE_USE_ENV_PROXY would send a fetch() to a proxy. Without pipelining the connection is closed.
     const { statusCode, body } = await request(url, {
       dispatcher: new Agent({ pipelining: 0, maxResponseSize: 2 ** 20 }),
       signal: AbortSignal.timeout(READY_TIMEOUT_MS),
@@ -84,7 +84,7 @@ async function inspectService({ managementHost, managementPort }: Config, ownSto
     const { error, details } = (await body.json().catch(() => ({}))) as Readiness;
     if (!error || !details?.service) throw new Error('another program has this port');
     const { version, store } = details.service;
-    // That of 4.0.0 sends no message of a full queue.
+    // A service of 4.0.0 sends no message if its queue is full.
     const reasons = Object.entries(error).map(
       ([check, { message, phase }]) => `${check}: ${message ?? phase ?? 'full'}`,
     );

@@ -48,11 +48,8 @@ export function formatMinute(time: Date | null): string {
 /** Handles the first of each signal that would end the process, until disposed; leaves the next to Node. */
 export function onEndingSignal(handle: (signal: NodeJS.Signals) => void): Disposable {
   for (const signal of ENDING_SIGNALS) process.once(signal, handle);
-  return {
-    [Symbol.dispose]() {
-      for (const signal of ENDING_SIGNALS) process.off(signal, handle);
-    },
-  };
+  const leave = () => ENDING_SIGNALS.forEach((signal) => process.off(signal, handle));
+  return { [Symbol.dispose]: leave };
 }
 
 /** Tells a person what a command works on. Others that read stderr, such as cron, get failures only. */

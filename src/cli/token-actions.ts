@@ -15,7 +15,7 @@ import { describeError, escapeControls } from '../errors/operator-message.js';
 import { readStoreConfig } from './arguments.js';
 import { alignColumns, formatMinute, printResult } from './terminal.js';
 
-/** More than a header can have. */
+/** No header can have a longer one. */
 const MAX_SECRET_LENGTH = 2 ** 16;
 /** How long `list` shows a token that has ended, without `--all`. */
 const LISTED_MS = 30 * 24 * 60 * 60 * 1_000;
@@ -47,7 +47,7 @@ export async function rotateToken(
     );
     throw error;
   }
-  // The next whole minute, as it is said to be the latest time.
+  // It is rounded up to a whole minute, as it is said to be the latest time.
   const end = formatMinute(new Date(Date.now() + overlap + 59_999));
   if (overlap > 0) process.stderr.write(`the old one works until ${end} UTC at most\n`);
 }
@@ -87,17 +87,13 @@ async function takeBack(config: Config, token: IssuedToken): Promise<void> {
 export async function listTokens(command: Command, all = false): Promise<void> {
   const tokens = await withTokens(readStoreConfig(), (tokens) => tokens.list(), 'read');
   const since = all ? 0 : Date.now() - LISTED_MS;
-  const listed = tokens.filter((token) => getEnd(token) > since);
+  const isListed = (token: Token) => (token.revokedAt?.getTime() ?? getExpiry(token)) > since;
+  const listed = tokens.filter(isListed);
   await printResult(command, formatTokens(listed), listed.map(toJsonToken));
   for (const expiring of listExpiring(tokens)) {
     const advice = `run ${COMMAND} token rotate ${escapeControls(expiring.name)}`;
     process.stderr.write(`warning: ${describeExpiry(expiring)}: ${advice}\n`);
   }
-}
-
-/** When a token was revoked, or else expires, in milliseconds since 1970; Infinity if never. */
-function getEnd(token: Token): number {
-  return token.revokedAt?.getTime() ?? getExpiry(token);
 }
 
 /** Takes the secret from the standard input, as others can see arguments. */
@@ -117,7 +113,7 @@ export async function revokeTokens(command: Command, which?: string): Promise<vo
   );
   const names = revoked.map((token) => {
     const { id, name } = token;
-    // Either it is, or a clock is wrong.
+    // It has expired, or a clock is wrong.
     return `${name} (${id}${getExpiry(token) <= Date.now() ? ', expired' : ''})`;
   });
   const text = `revoked ${revoked.length}: ${names.join(', ')}`;

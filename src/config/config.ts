@@ -127,7 +127,7 @@ export class Config extends Fields {
 export function formatUrl(scheme: 'http' | 'https', host: string, port: number): string {
   // No client can connect to the address that stands for all addresses of the machine.
   const name = /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host;
-  // RFC 3986, section 3.2.2.
+  // An IPv6 address stands in brackets (RFC 3986, section 3.2.2).
   return `${scheme}://${isIPv6(name) ? `[${name}]` : name}:${port}`;
 }
 

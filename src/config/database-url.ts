@@ -14,7 +14,7 @@ const POSTGRES_URL = /^postgres(ql)?:\/\/([^/?#]*@)?[^/?#@,]*\/[^/?#@]+(\?[^?#]*
 /** A blank makes the driver decode the address twice. */
 const BAD_ESCAPE = /\s|%(?![\da-f]{2})/i;
 
-/** Parameters that `pg` reads: it ignores others. Not `password`, and not `ssl`, whose value it may misread. */
+/** `pg` reads these parameters and ignores others. `password` and `ssl` are left out: it may misread the value of `ssl`. */
 const ALLOWED_SETTINGS = [
   ...['host', 'port', 'user', 'options', 'application_name', 'fallback_application_name'],
   ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
@@ -40,7 +40,7 @@ export const databaseUrl: EnvParser<string> = {
 function findSettingsProblem(url: string): string | undefined {
   if (findSqliteFile(url) !== undefined) return undefined;
   const settings = (url.split('?')[1] ?? '').split('&');
-  // As they are written: OTHER_SSL_MODES finds no encoded name. That of another parameter may be a part of a password.
+  // Names are compared as they are written: OTHER_SSL_MODES finds no encoded one. An unknown one may be a part of a password.
   if (!settings.every((text) => text === '' || ALLOWED_SETTINGS.includes(text.replace(/=.*/, ''))))
     return `DATABASE_URL must have no parameters but ${ALLOWED_SETTINGS.join(', ')}; in the password, %26 for &`;
   try {

@@ -56,7 +56,7 @@ export const scope = makeParser(
   (text) => (/^[\x21\x23-\x5B\x5D-\x7E]+$/.test(text) ? text : undefined),
 );
 
-/** Paths are appended to it: a slash at its end is removed. */
+/** Reads a URL to which paths are appended: a slash at its end is removed. */
 export const baseUrl = makeParser(
   'an http or https URL, without credentials, query and fragment',
   (text) => (parseHttpUrl(text) ? text.replace(/\/$/, '') : undefined),
@@ -68,13 +68,13 @@ export const secureUrl = makeParser(
   (text) => (isSecure(parseHttpUrl(text)) ? text : undefined),
 );
 
-/** RFC 6454, section 7. */
+/** Reads origins as a browser sends them (RFC 6454, section 7). */
 export const origins = makeParser(
   'comma-separated origins, such as https://plants.example,https://a.example:8443',
   (text) => parseList(text, (origin) => parseHttpUrl(origin)?.origin === origin),
 );
 
-/** As Express takes them. */
+/** Reads proxies, which Express takes as they are. */
 export const proxies = makeParser(
   'off, the number of proxies, or their addresses, such as loopback,10.0.0.0/8',
   (text) => text !== 'off' && (parseWholeNumber(text, 1, 16) ?? parseList(text, isNetwork)),
@@ -104,7 +104,7 @@ export function parseDuration(text: string): number | undefined {
   return digits === undefined ? undefined : Number(digits) * (UNIT_MS.get(unit) ?? 0);
 }
 
-/** https, or localhost. */
+/** Whether tokens and keys may come from a URL: by https, or from localhost. */
 export function isSecure(url: URL | undefined): boolean {
   const local = /^(localhost|127(\.\d+){3}|\[::1\])$/;
   return url !== undefined && (url.protocol === 'https:' || local.test(url.hostname));

@@ -13,7 +13,7 @@ function row(error: number, status: number, message: string, headers: Headers = 
   return { error, status, message, headers } satisfies ErrorCode;
 }
 
-/** RFC 6750, section 3: without a code where the request carried no token at all. */
+/** Makes the header that asks for a token. It has no code if the request carried no token at all (RFC 6750, section 3). */
 function challenge(code?: string): Headers {
   const realm = 'Bearer realm="plant-store"';
   return { 'www-authenticate': code === undefined ? realm : `${realm}, error="${code}"` };
@@ -44,28 +44,27 @@ export const ERRORS = {
   NO_SUCH_PATH: row(3000, 404, 'no such path'),
   NO_SUCH_METHOD: row(3001, 405, 'method not allowed'),
   BAD_REQUEST: row(3002, 400, 'the request is not valid HTTP'),
-  // RFC 9112, section 6.1.
+  // RFC 9112, section 6.1, asks for 501 here.
   NO_SUCH_CODING: row(
     3003,
     501,
     'unsupported transfer coding: send `chunked`, or a Content-Length',
     { connection: 'close' },
   ),
-  // RFC 9110, section 15.5.9: not 400, which clients take as final.
-  // The times: src/http/plant-store.adapter.ts.
+  // Clients take a 400 as final, and may repeat a 408 (RFC 9110, section 15.5.9). The times are set in plant-store.adapter.ts.
   REQUEST_TIMEOUT: row(
     3004,
     408,
     'the request did not arrive in time: 10 s for its headers, 30 s for all of it',
   ),
-  // Its Retry-After is that of the token's limit: src/auth/rate-limit.guard.ts.
+  // The guard adds a Retry-After by the token's limit (src/auth/rate-limit.guard.ts).
   RATE_LIMITED: row(4000, 429, 'over the rate limit of the token'),
   INTERNAL: row(5000, 500, 'internal error'),
   STORE_UNAVAILABLE: row(5001, 503, 'the store is unavailable', RETRY),
   OVERLOADED: row(5002, 503, 'overloaded', RETRY),
   SHUTTING_DOWN: row(5003, 503, 'shutting down', RETRY),
   IDENTITY_PROVIDER_UNAVAILABLE: row(5004, 503, 'the identity provider is unavailable', {
-    // The cooldown after a request for its keys: src/auth/jwt/provider-keys.ts.
+    // The provider is asked for its keys again after this time (src/auth/jwt/provider-keys.ts).
     'retry-after': '5',
   }),
 };
@@ -78,7 +77,7 @@ export type LogMembers = Readonly<Record<string, string | undefined>>;
 
 /** An error with a row in the table. The client gets its `message`. */
 export class ApiException extends Error {
-  /** What the log says of it in the request's line. */
+  /** What the line of its request says of it in the log. */
   readonly details: LogMembers | undefined;
 
   constructor(
@@ -104,7 +103,7 @@ export class StoreUnavailableException extends ApiException {
 
 /** A token is invalid or expired. The reason is in the request's line of the log, not in the response. */
 export class InvalidTokenException extends ApiException {
-  /** @param principal that of the token, if known */
+  /** @param principal who the token belongs to, if known */
   constructor(reason: string, principal?: { readonly id: string; readonly name: string }) {
     const details = { tokenId: principal?.id, tokenName: principal?.name, reason };
     super(ERRORS.INVALID_TOKEN, undefined, { details });

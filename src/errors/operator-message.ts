@@ -3,25 +3,25 @@ import { describeDenied } from '../config/config.js';
 import { ConfigError } from '../config/environment.js';
 import { StoreUnavailableException } from './error-codes.js';
 
-/** Node's advice about a certificate that is not trusted, for who runs Node.js. */
+/** Matches what Node.js advises if a certificate is not trusted, which is for somebody who starts Node.js. */
 const NODE_ADVICE = /(?<=; )if the root CA is installed locally, [^;]*--use-system-ca/;
 const TRUST_ADVICE =
   'to trust it, set NODE_EXTRA_CA_CERTS in the environment, or for PostgreSQL sslrootcert, to the file of its authority';
 
-/** PostgreSQL's reason for a session of no user. */
+/** Matches PostgreSQL's error if a session names no user. */
 const NO_USER = /(?<=no PostgreSQL user name specified) in startup packet/;
 const USER_ADVICE = ': set PGUSER, or DATABASE_URL to postgres://USER@HOST/DATABASE';
 
 /**
- * Codes of damage to what is stored: of this service's own checks, of SQLite (sqlite.org/rescode.html), where a disk returns
- * no or too few bytes too, and of PostgreSQL (data_corrupted, index_corrupted, io_error).
+ * Matches the codes that mean damage to what is stored: our own, those of SQLite (sqlite.org/rescode.html), also where a disk
+ * returns too few bytes, and those of PostgreSQL (data_corrupted, index_corrupted, io_error).
  */
 const DAMAGE_CODES =
   /^(DAMAGE|SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|DATA|CORRUPTFS))\w*|XX00[12]|58030)$/;
 const DAMAGE_ADVICE =
   '; the store is damaged: stop the service, and follow "A damaged store" in docs/operating.md';
 
-/** PostgreSQL's insufficient_privilege, and the message of a right that can be granted: others have that code too. */
+/** PostgreSQL's insufficient_privilege. Only with this message is it a right that can be granted. */
 const NO_RIGHT = '42501';
 const GRANTABLE = /^permission denied for /;
 const NO_RIGHT_ADVICE = ': grant it (docs/operating.md#roles)';
@@ -40,7 +40,7 @@ export function describeError(error: unknown): string {
   if (error instanceof SuppressedError)
     return `${describeError(error.suppressed)}; ${describeError(error.error)}`;
   if (error instanceof StoreUnavailableException) return error.reason;
-  // TypeORM rewords the driver's error. Its class is not imported, as that would load all of TypeORM.
+  // TypeORM rewords the driver's error. To import its class would load all of TypeORM.
   if (Error.isError(error) && 'driverError' in error) return describeError(error.driverError);
   // fetch() gives its reason as the cause.
   if (error instanceof TypeError && error.cause !== undefined) return describeError(error.cause);
@@ -54,7 +54,7 @@ export function describeError(error: unknown): string {
   return line + (DAMAGE_CODES.test(code) ? DAMAGE_ADVICE : describeDenied(code));
 }
 
-/** The same without what to do: of an error in a backup, which is not the store. */
+/** The message of an error in a backup, which is not the store: it does not say what to do. */
 export function describeReason(error: unknown): string {
   return describeError(error).replaceAll(DAMAGE_ADVICE, '');
 }
@@ -92,7 +92,7 @@ export function toOperatorMessage(error: unknown): string {
   return error.message.replace(/^/gm, 'Invalid configuration: ');
 }
 
-/** Those of terminals and of the direction of writing, among them line breaks. */
+/** Terminals obey these characters, or write in another direction behind them. Line breaks are among them. */
 const CONTROL_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Escapes control characters as in JSON: on a terminal they could hide or forge a line. */
@@ -108,12 +108,17 @@ export function escapeLines(text: string): string {
   return text.split('\n').map(escapeControls).join('\n');
 }
 
-/**
- * Tokens of the service, also cut ones, JSON Web Tokens, text after `Bearer` or `access_token=`, passwords of URLs. Each
- * word is searched once, and no blanks backwards: a client may send thousands of `eyJ`, or of blanks.
- */
-const SECRET =
-  /plant_[\dA-Za-z]{16,}|((?<![\w-])(?=[\w-]*\.[\w-])[\w-]*?)eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?|(\bbearer +|access_token=)[^\s"\\&]+|(?<=:\/\/[^\s"/@:]*:)[^\s"/]+(?=@)/gi;
+const SECRETS = [
+  // A token of the service has this form, whole or cut.
+  /plant_[\dA-Za-z]{16,}/,
+  // A JSON Web Token may stand behind other text. Each word is searched once, as a client may send thousands of `eyJ`.
+  /((?<![\w-])(?=[\w-]*\.[\w-])[\w-]*?)eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/,
+  // Any token may follow these words. No blanks are searched backwards, as a client may send thousands of them too.
+  /(\bbearer +|access_token=)[^\s"\\&]+/,
+  // A URL has its password here.
+  /(?<=:\/\/[^\s"/@:]*:)[^\s"/]+(?=@)/,
+];
+const SECRET = new RegExp(SECRETS.map(({ source }) => source).join('|'), 'gi');
 
 /** Removes secrets from a line of the log, or from a text that a client has chosen. */
 export function redact(text: string): string {

@@ -13,7 +13,7 @@ export function print(line: string, { production }: Config): void {
   else process.stdout.write(`${line}\n`);
 }
 
-/** For 256 connections, each with a file of the page; 128 of monitors; the store and Node.js. */
+/** They suffice for 256 connections, each with a file of the page, 128 of monitors, the store and Node.js. */
 const MIN_OPEN_FILES = 768;
 
 /** Warns if this process may not open all the files that its connections can need. */

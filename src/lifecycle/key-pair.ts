@@ -7,7 +7,7 @@ import { readNamedFile } from '../config/environment.js';
 /** Publishes when the certificate in use expires, at the start and after each reload. */
 export const certificateUsed = channel<Date>('plant-store.certificate');
 
-/** Of TLS 1.3, and those of TLS 1.2 in deploy/nginx. */
+/** The list has the ciphers of TLS 1.3, and those that deploy/nginx allows for TLS 1.2. */
 const CIPHERS =
   'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20';
 
@@ -26,13 +26,13 @@ export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config) {
   try {
     const certificate = new X509Certificate(cert);
     if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new KeyMismatch();
-    // As the server will: it refuses small keys and damaged certificates of the chain too.
+    // The server will do the same, which also refuses small keys and damaged certificates of the chain.
     createSecureContext({ cert, key });
-    // Renegotiation (TLS 1.2): a client could send 128 KiB of it, which OpenSSL keeps twice.
+    // A client could send 128 KiB in a renegotiation of TLS 1.2, which OpenSSL keeps twice.
     const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
     return { cert, key, ciphers: CIPHERS, secureOptions, expiresAt: certificate.validToDate };
   } catch (cause) {
-    // OpenSSL's, such as `ee key too small`.
+    // OpenSSL gives its errors a reason, such as `ee key too small`.
     const { reason } = cause as { readonly reason?: string };
     const names = `${tlsCertFile} and ${tlsKeyFile}${reason ? ` (${reason})` : ''}`;
     throw new Error(

@@ -13,10 +13,10 @@ const logger = new Logger('Shutdown');
 
 /** Has signals end a start, also of a container's first process. @returns a function that has Nest handle them instead */
 export function endStartOnSignals({ scheme }: Config): (app: INestApplication) => void {
-  // With TLS, SIGHUP reloads the certificate. Without, it would cut requests off unhandled.
+  // With TLS, SIGHUP reloads the certificate. Without TLS it ends the service in order too, and cuts no request off.
   const signals = ['SIGTERM', 'SIGINT', ...(scheme === 'https' ? [] : ['SIGHUP'])];
   let isStarting = true;
-  // Stays: Nest removes its own listeners before the exit, and npm forwards a signal that the service has had.
+  // Never removed: a second signal (npm forwards Ctrl-C) behind Nest's own listeners would kill the process while it stops.
   const exit = (signal: string): void => {
     if (!isStarting) return;
     logger.log(`${signal}: stopped before the service listened`);
@@ -29,7 +29,7 @@ export function endStartOnSignals({ scheme }: Config): (app: INestApplication) =
   };
 }
 
-/** The stop. By a signal, logs how it went, and exits with 1 after SHUTDOWN_TIMEOUT or if closing fails. */
+/** Stops the service. If a signal asked for it, logs how it went, and exits with 1 after SHUTDOWN_TIMEOUT or if closing fails. */
 @Injectable()
 export class Shutdown implements BeforeApplicationShutdown {
   constructor(
@@ -52,10 +52,10 @@ export class Shutdown implements BeforeApplicationShutdown {
     await this.drain.drain();
   }
 
-  /** To be called once all is closed. */
+  /** Reports the result. Its caller has closed everything before. */
   conclude(signal?: string): void {
     if (signal === undefined) return;
-    // TypeOrmModule only logs why.
+    // TypeOrmModule logs why the store could not be closed, and goes on.
     if (this.store.isInitialized) {
       logger.error(
         'the store could not be closed: stopped, but not in order; a line above says why, and the next start recovers the store',

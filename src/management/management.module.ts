@@ -61,7 +61,7 @@ export async function createManagement(config: Config): Promise<NestExpressAppli
     response.setHeader('connection', 'close');
     next();
   });
-  // For a few monitors, not a crowd.
+  // A few monitors connect here, and no crowd.
   Object.assign(app.getHttpServer(), { maxConnections: 128, maxRequestsPerSocket: 1 });
   return app;
 }

@@ -19,7 +19,7 @@ export class ServiceState implements GaugeSource {
 
   constructor(private readonly config: Config) {}
 
-  /** To be called once the application of the service is created. */
+  /** The start calls it once the application of the service is created. */
   attach(app: INestApplicationContext): void {
     this.app = app;
   }
@@ -50,7 +50,7 @@ export class ServiceState implements GaugeSource {
   private async checkStore(): Promise<HealthIndicatorResult[string]> {
     try {
       if (!this.app) throw new Error('not open yet');
-      // It may be closed already: a probe would log that as an outage.
+      // The store may be closed already, which a probe would log as an outage.
       if (this.findPhase() === 'stopping') throw new Error('not checked: the service stops');
       await this.app.get(StoreInspection).assertAvailable();
       return { status: 'up' };
@@ -75,7 +75,7 @@ export class ServiceState implements GaugeSource {
     return this.lookUp((app) => findLastBackup(app.get(DataSource).manager));
   }
 
-  /** Undefined if the store is unavailable: the check says why. */
+  /** Returns undefined if the store is unavailable: the check says why. */
   private async lookUp(
     find: (app: INestApplicationContext) => Promise<Date | undefined>,
   ): Promise<Date | undefined> {

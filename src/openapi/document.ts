@@ -15,7 +15,7 @@ export function buildDocument(app: INestApplication, config: Config): OpenAPIObj
     openapi: '3.1.0',
     info: {
       title: 'Plant Store',
-      // The version of the interface, not of the service: contract/openapi.yaml.
+      // This is the version of the interface (contract/openapi.yaml), which is not that of the service.
       version: '1.0.0',
       description: SERVICE_DESCRIPTION,
       contact: { name: 'The operator of the service' },

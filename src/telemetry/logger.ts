@@ -6,7 +6,7 @@ import { pino, stdTimeFunctions, type DestinationStream, type Level, type Logger
 import type { Config } from '../config/config.js';
 import { escapeControls, escapeLines, formatStack, redact } from '../errors/operator-message.js';
 
-/** Contexts of Nest at the start: its wiring is for developers, and a failed start has its own message. */
+/** Matches the contexts in which Nest logs a start. Its wiring is for developers, and a failed start has its own message. */
 const NEST_STARTUP =
   /^(NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication|ExceptionHandler)$/;
 
@@ -44,7 +44,7 @@ export class ServiceLogger implements LoggerService {
     };
   }
 
-  /** Up to a megabyte waits for a slow reader; lines past that are dropped. */
+  /** Opens stdout. Up to a megabyte waits for a slow reader, and lines past that are dropped. */
   private openStdout(): DestinationStream {
     const output = pino.destination({
       dest: openNonBlocking(),
@@ -52,12 +52,12 @@ export class ServiceLogger implements LoggerService {
       // By default pino would sleep on the event loop until the pipe has space.
       retryEAGAIN: () => false,
       maxLength: 1024 * 1024,
-      // In milliseconds. Without a minimum length it is ignored.
+      // It is in milliseconds, and pino ignores it without a minimum length.
       periodicFlush: 100,
       minLength: 1,
     });
     let dropped = 0;
-    // The reader has gone.
+    // An error means that the reader has gone: nobody is left to be told.
     output.on('error', () => undefined);
     output.on('drop', () => (dropped += 1));
     output.on('drain', () => {
@@ -78,17 +78,17 @@ function openNonBlocking(): number {
     const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
     return openSync('/dev/stdout', O_WRONLY | O_NONBLOCK | O_NOCTTY);
   } catch {
-    // Another user's terminal.
+    // The terminal belongs to another user.
     return fd;
   }
 }
 
-/** Blanks without line feeds: a search from each of many would take time that grows with their square. */
+/** The blanks contain no line feeds: a search from each of many would take time that grows with their square. */
 const STACK = /\n[^\S\n]+at /;
 
 /**
- * From the arguments of Nest's Logger: a message, then stacks, errors and objects, and last the context. Of an Error only
- * the message and the stack: its other members may contain the plants of a query.
+ * Makes a line's members from the arguments of Nest's Logger: a message, then stacks, errors and objects, and last the
+ * context. An Error gives its message and its stack only, as its other members may contain the plants of a query.
  */
 function toMembers(message: unknown, rest: readonly unknown[]): Record<string, unknown> {
   const members: Record<string, unknown> = {};
@@ -108,7 +108,7 @@ const require = createRequire(import.meta.url);
 
 /** Creates a function that formats a line of JSON for a person, and escapes control characters of clients. */
 function createFormatter(): (json: string) => string {
-  // Not imported above: production does not need it, and it takes 40 ms to load.
+  // It is loaded here because production does not need it, and it takes 40 ms.
   const { prettyFactory } = require('pino-pretty') as typeof PinoPretty;
   const format = prettyFactory({
     colorize: process.stdout.isTTY && process.stdout.hasColors(),

@@ -48,7 +48,7 @@ function countRequests(registers: Registry[]): void {
     registers,
   });
   requestEnd.subscribe((context) => {
-    // Without a status the client left before its response.
+    // If there is no status, the client left before its response.
     const { status = 'none', error = 'none', startedAt } = context as RequestContext;
     requests.inc({ status, error });
     durations.observe({ status }, measureSeconds(startedAt));

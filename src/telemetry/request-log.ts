@@ -31,13 +31,13 @@ export class RequestLog implements OnApplicationShutdown {
   private readonly onEnd = (message: unknown): void => {
     const context = message as RequestContext;
     const { request, status, error } = context;
-    // Channels are process-wide.
+    // The channels are those of the whole process.
     if (request.app !== this.adapterHost.httpAdapter.getInstance()) return;
     const isSuccess = status !== undefined && status < 400;
     if (isSuccess && this.config.logRequests !== 'all') return;
     // A 405, or a refusal before routing, such as a 503, has no route yet.
     const path = findRoute(request) ?? this.routes.find(request.path)?.path;
-    // Not by the status: a client can cause 501.
+    // The status does not decide, as a client can cause 501.
     const level = isOurFault(error, status) ? 'error' : 'log';
     const text = `${describeOperation(request, path)} ${status ?? 'no response'}`;
     this.logger[level](text, describeRequest(context, path));

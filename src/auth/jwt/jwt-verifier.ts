@@ -133,8 +133,7 @@ function explain(error: unknown): InvalidTokenException {
   if (error instanceof JWTClaimValidationFailed || error instanceof JWTExpired) {
     const { code, claim, payload } = error;
     const time = /^(exp|nbf)$/.test(claim) ? describeTime(payload[claim]) : '';
-    const reason = `${code}, ${claim}${time}`;
-    return new InvalidTokenException(reason, toPrincipal(payload.sub));
+    return new InvalidTokenException(`${code}, ${claim}${time}`, toPrincipal(payload.sub));
   }
   return new InvalidTokenException(error.code);
 }

@@ -86,15 +86,12 @@ function tryTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
   if (isCheckpoint || content.isOverwritten) assertOwnContent();
   if (isCheckpoint || isMisplaced) assertInPlace();
   const [sql, ...parameters] = isCheckpoint ? [CHECKPOINT] : task;
-  const rows = runStatement(sql, parameters);
+  const statement = prepare(sql);
+  const rows = statement.reader
+    ? statement.all(...parameters)
+    : [{ count: statement.run(...parameters).changes }];
   assertInPlace();
   return { rows, log: readLogSize.get() ?? { log: 0, checkpointed: 0 } };
-}
-
-function runStatement(sql: string, parameters: readonly unknown[]): readonly unknown[] {
-  const statement = prepare(sql);
-  if (statement.reader) return statement.all(...parameters);
-  return [{ count: statement.run(...parameters).changes }];
 }
 
 function prepare(sql: string): Statement {
