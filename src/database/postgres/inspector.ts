@@ -3,8 +3,8 @@ import { AvailabilityLog } from '../../errors/availability-log.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { describeError, readCode } from '../../errors/operator-message.js';
 import { Logger, type Access } from '../engine.js';
-import { MIGRATIONS } from '../schema.js';
-import { StoreProblem, type ProblemEffect } from '../store-errors.js';
+import { insertMigration, listMissing } from '../schema.js';
+import type { Finding } from '../store-errors.js';
 import { describeTables, type TableShape, MIGRATIONS_TABLE } from '../tables.js';
 import { OUT_OF_ORDER } from './client.js';
 import {
@@ -48,7 +48,7 @@ interface Identity {
 }
 
 type Found = Identity & {
-  readonly problems: readonly { effect: ProblemEffect; what: string; remedy: string }[] | null;
+  readonly problems: readonly Finding[] | null;
   /** Those that the role can read. */
   readonly sequences: readonly Sequence[] | null;
   readonly has_workers: boolean;
@@ -61,7 +61,7 @@ const GO_BACK =
 export class PostgresInspector {
   /** Counts the inspections that have found a problem: a session from before one may have old settings. */
   generation = 0;
-  private shapes: readonly TableShape[] = [];
+  private tables: readonly TableShape[] = [];
   private sql: string | undefined;
   private latest: Identity | undefined;
   /** Set while a service runs: then it must stay the same store. */
@@ -81,30 +81,28 @@ export class PostgresInspector {
   }
 
   /** Inspects an opened store, on its workers too. */
-  async inspect(store: DataSource, runner: Runner): Promise<readonly StoreProblem[]> {
-    if (this.shapes.length === 0) this.shapes = await describeTables(store);
+  async inspect(store: DataSource, runner: Runner): Promise<readonly Finding[]> {
+    const withRights = (table: TableShape) => ({
+      ...table,
+      rights: RIGHTS[this.access](table.name),
+    });
+    if (this.tables.length === 0) this.tables = (await describeTables(store)).map(withRights);
     return this.find(runner, (found) => (found.has_workers ? this.findOnWorkers(runner) : []));
   }
 
   /** Finds what a session shows. @param findMore what else is to be looked at if that is as it must be */
   async find(
     runner: Runner,
-    findMore: (found: Found) => Promise<StoreProblem[]> | StoreProblem[] = () => [],
-  ): Promise<readonly StoreProblem[]> {
-    const tables = this.shapes.map((shape) => ({
-      ...shape,
-      rights: RIGHTS[this.access](shape.name),
-    }));
+    findMore: (found: Found) => Promise<Finding[]> | Finding[] = () => [],
+  ): Promise<readonly Finding[]> {
     const writes = this.access !== 'read';
-    const parameters = [JSON.stringify(tables), this.isServing, writes, !this.isServing];
+    const parameters = [JSON.stringify(this.tables), this.isServing, writes, !this.isServing];
     const [found] = await this.ask(runner, parameters);
     if (found?.database === undefined) {
       this.generation += 1;
       throw new StoreUnavailableException(OUT_OF_ORDER);
     }
-    let problems = (found.problems ?? []).map(
-      ({ effect, what, remedy }) => new StoreProblem(effect, what, remedy),
-    );
+    let problems = found.problems ?? [];
     if (problems.length === 0) problems = this.compareIdentity(found);
     if (problems.length === 0) problems = await findInRows(runner, found);
     if (problems.length === 0) problems = await findMore(found);
@@ -130,14 +128,14 @@ export class PostgresInspector {
 
   private async makeSql(runner: Runner): Promise<string> {
     const [server] = await runner.query<{ may: boolean }[]>(MAY_READ_SERVER);
-    const columns = Math.max(...this.shapes.map((shape) => shape.columns.length));
-    return findProblems(server?.may ? SERVER : 'NULL', { tables: this.shapes.length, columns });
+    const columns = Math.max(...this.tables.map((table) => table.columns.length));
+    return findProblems(server?.may ? SERVER : 'NULL', { tables: this.tables.length, columns });
   }
 
-  private compareIdentity({ server, database, tables }: Identity): StoreProblem[] {
+  private compareIdentity({ server, database, tables }: Identity): Finding[] {
     this.latest = { server, database, tables };
     const { origin } = this;
-    const tell = (what: string, remedy: string) => [new StoreProblem('unsafe', what, remedy)];
+    const tell = (what: string, remedy: string) => [{ effect: 'unsafe', what, remedy } as const];
     if (!origin) return [];
     // A role may lose the right to read it.
     if (server !== null && origin.server !== null && server !== origin.server)
@@ -152,7 +150,7 @@ export class PostgresInspector {
     return tell(what, 'put the former one back, or restart the service');
   }
 
-  private async findOnWorkers(runner: Runner): Promise<StoreProblem[]> {
+  private async findOnWorkers(runner: Runner): Promise<Finding[]> {
     type Node = { node: string; success: boolean; result: string };
     // A worker that does not respond keeps plants of its own shards out, and no others.
     const nodes = await runner.query<Node[]>(FIND_ON_WORKERS).catch((error: unknown) => {
@@ -164,19 +162,18 @@ export class PostgresInspector {
     return nodes.flatMap(({ node, success, result }) => {
       if (!success || result === '') return [];
       const [what, remedy] = JSON.parse(result) as [string, string];
-      return [new StoreProblem('unsafe', `on the worker ${node} ${what}`, remedy)];
+      return [{ effect: 'unsafe', what: `on the worker ${node} ${what}`, remedy } as const];
     });
   }
 }
 
 /** Finds migrations that are missing, and sequences that would give a key again. */
-async function findInRows(runner: Runner, { sequences }: Found): Promise<StoreProblem[]> {
+async function findInRows(runner: Runner, { sequences }: Found): Promise<Finding[]> {
   const ran = await listRows(runner, `SELECT name FROM ${MIGRATIONS_TABLE}`, 'name');
-  const missing = MIGRATIONS.find(({ name }) => !ran.includes(name));
+  const [missing] = listMissing(ran);
   if (missing) {
-    const row = `INSERT INTO ${MIGRATIONS_TABLE} (timestamp, name) VALUES (${missing.name.slice(-13)}, '${missing.name}')`;
-    const remedy = `its tables are there: put its row back by \`${row}\``;
-    return [new StoreProblem('missing', `the migration ${missing.name} is missing`, remedy)];
+    const remedy = `its tables are there: put its row back by \`${insertMigration(missing)}\``;
+    return [{ effect: 'missing', what: `the migration ${missing} is missing`, remedy }];
   }
   if (!sequences) return [];
   const behind = await listRows(
@@ -188,7 +185,7 @@ async function findInRows(runner: Runner, { sequences }: Found): Promise<StorePr
     if (!behind.includes(sequence)) return [];
     const what = `the sequence of ${table}.${key} is behind its rows, as after logical replication`;
     const advance = `SELECT setval('${sequence}', MAX(${key})) FROM ${table}`;
-    return [new StoreProblem('unsafe', what, `run \`${advance}\``)];
+    return [{ effect: 'unsafe', what, remedy: `run \`${advance}\`` } as const];
   });
 }
 

@@ -14,7 +14,7 @@
  * The thread loads this file too: it imports nothing but types and what Node.js has.
  */
 import { fstatSync, readSync } from 'node:fs';
-import type { Finding } from './inspection.js';
+import type { Finding } from '../store-errors.js';
 import type { LogSize } from './writer-thread.js';
 
 /** Another process may start the log over between two reads of it: a mismatch that stays is no such race. */

@@ -10,7 +10,7 @@
  * The thread loads this file too: it imports nothing but types and what Node.js has.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import type { Finding } from './inspection.js';
+import type { Finding } from '../store-errors.js';
 
 export type OpenedFile = Readonly<{ path: string; dev: bigint; ino: bigint }>;
 

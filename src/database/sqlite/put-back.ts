@@ -23,7 +23,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Finding } from './inspection.js';
+import type { Finding } from '../store-errors.js';
 import type { OpenedFile, OpenStore } from './place.js';
 
 const CHUNK_BYTES = 2 ** 20;

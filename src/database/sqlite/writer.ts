@@ -15,8 +15,8 @@
 import { QueryFailedError } from 'typeorm';
 import { describeError, readCode } from '../../errors/operator-message.js';
 import { Logger, Writer } from '../engine.js';
-import { StoreProblem } from '../store-errors.js';
-import type { Expected, Finding } from './inspection.js';
+import { StoreProblem, type Finding } from '../store-errors.js';
+import type { Expected } from './inspection.js';
 import { statements } from './statements.js';
 import { SqliteThread, type LogSize, type SqliteThreadOptions } from './writer-thread.js';
 
@@ -87,7 +87,7 @@ export class SqliteWriter extends Writer {
     if (!found) return;
     // The commands name files that were free when it was described.
     this.expected = undefined;
-    throw new StoreProblem(found.effect, found.what, found.remedy);
+    throw new StoreProblem(found);
   }
 
   override async commitNothing(): Promise<void> {

@@ -16,6 +16,7 @@ import { openSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database, { type Statement } from 'better-sqlite3';
 import type * as ContentModule from './content.js';
+import type { Finding } from '../store-errors.js';
 import type * as Inspection from './inspection.js';
 import type * as Place from './place.js';
 import type * as PutBack from './put-back.js';
@@ -106,7 +107,7 @@ function prepare(sql: string): Statement {
 }
 
 /** Finds what the store lacks. What others have written to its files comes first: SQLite could make no sense of them. */
-function inspect(expected: Inspection.Expected): readonly Inspection.Finding[] {
+function inspect(expected: Inspection.Expected): readonly Finding[] {
   const overwritten = findOverwritten();
   if (overwritten) return [overwritten];
   const misplaced = findMisplaced(place, describeMoved);
@@ -163,6 +164,6 @@ function awaitLogSize(): LogSize {
   }
 }
 
-function makeError({ what, remedy }: Inspection.Finding, code: string): Error {
+function makeError({ what, remedy }: Finding, code: string): Error {
   return Object.assign(new Error(`${what}: ${remedy}`), { code });
 }
