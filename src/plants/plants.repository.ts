@@ -43,10 +43,8 @@ export class PlantsRepository extends Repository<Plant> {
     const stored = new Set(found.map(({ place }) => plants[place]));
     // The service deletes no plants.
     if (plants.some((plant) => !stored.has(plant))) throw new KeptOutException(KEPT_OUT);
-    return {
-      inserted,
-      conflicts: new Set(found.filter(({ same }) => !same).map(({ place }) => plants[place])),
-    };
+    const taken = found.filter(({ same }) => !same);
+    return { inserted, conflicts: new Set(taken.map(({ place }) => plants[place])) };
   }
 
   /** A plant's values in the order of the columns. JSON has no bigint: the SQL casts its text. */
