@@ -30,7 +30,7 @@ import { SqliteThread, type LogSize } from './writer-thread.js';
 
 /** Inserts a plant if its id is free, and returns how many were inserted. */
 async function insert(id: string, name = 'oak'): Promise<number> {
-  const plant = { id: BigInt(id), name, tag: null, createdBy: null };
+  const plant = Object.assign(new Plant(), { id: BigInt(id), name });
   return (await plants.insertOrCompare([plant])).inserted;
 }
 
