@@ -23,13 +23,8 @@ export type Digests = Readonly<Record<string, Digest>>;
  * DamageError
  */
 export async function digestTables(store: StoreSession, target?: StoreSession): Promise<Digests> {
-  const unknown = await store.listUnknownTables();
-  if (unknown.length > 0) {
-    const what = `no entity of this version describes ${unknown.join(', ')}`;
-    if (!store.isShared)
-      throw new Error(`the store has other tables, which no backup would have: ${what}`);
-    process.stderr.write(`warning: left out: ${what}\n`);
-  }
+  const leftOut = await store.describeLeftOut();
+  if (leftOut) process.stderr.write(`warning: left out: ${leftOut}\n`);
   const digests: Record<string, Digest> = {};
   for (const table of store.tables) {
     const hash = createHash('sha256');

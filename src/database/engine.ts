@@ -5,7 +5,7 @@ import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from '
 import type { Config } from '../config/config.js';
 import type { Column } from './column-types.js';
 import type { Statements } from './statements.js';
-import type { StoreProblem } from './store-errors.js';
+import type { Finding } from './store-errors.js';
 import type { Table } from './tables.js';
 
 /** Nest's logger, by its file alone, which needs `reflect-metadata`: commands must not wait for the whole package. */
@@ -63,7 +63,7 @@ export interface Engine {
     store: DataSource,
     access: Access,
     manager: Pick<EntityManager, 'query'>,
-  ): Promise<readonly StoreProblem[]>;
+  ): Promise<readonly Finding[]>;
   /** SQL of what an operator has added to `plants` that can change or drop a plant: rows of `name`, such as `the trigger t`. */
   readonly listMeddlers: string;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
@@ -74,16 +74,10 @@ export interface Engine {
   assertInPlace?(store: DataSource, config: Config): void;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it or a restore begins. */
   recover?(store: DataSource): Promise<void>;
-  /**
-   * Begins a snapshot, or a transaction to fill, for whose end all others that write wait. @throws Error if it would not see
-   * every acknowledged plant in time, or if it is to fill, and another one writes now
-   */
-  beginSnapshot(
-    runner: QueryRunner,
-    timeoutMs: number,
-    access: Access,
-    tables: readonly Table[],
-  ): Promise<unknown>;
+  /** Begins a transaction that reads a snapshot. @throws Error if it would not see every acknowledged plant in time */
+  beginRead(runner: QueryRunner, timeoutMs: number, tables: readonly Table[]): Promise<unknown>;
+  /** Begins one that fills tables, and for which all others that write wait. @throws Error as beginRead, or if others write now */
+  beginFill(runner: QueryRunner, timeoutMs: number, tables: readonly Table[]): Promise<unknown>;
   /** Checks the files, but no rows. @throws DamageError */
   checkFiles?(runner: QueryRunner): Promise<void>;
   /** Lines may span chunks, and may not be UTF-8. */

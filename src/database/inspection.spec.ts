@@ -4,7 +4,11 @@ import { StoreUnavailableException } from '../errors/error-codes.js';
 import { StoreInspection } from './inspection.js';
 import { KeptOutException, StoreProblem } from './store-errors.js';
 
-const problem = new StoreProblem('hidden', 'there are two stores', 'rename one');
+const problem = new StoreProblem({
+  effect: 'hidden',
+  what: 'there are two stores',
+  remedy: 'rename one',
+});
 
 function inspectionThat(inspect: () => Promise<void>): StoreInspection {
   const config = { waitTimeoutMs: 1_000 } as Config;

@@ -24,24 +24,34 @@ export function appliedMigrationsSql(columns: readonly string[]): string {
   return `SELECT '${CreatePlantsAndTokens1700000000000.name}' AS name WHERE ${isBeforeOwnMigrationsTable(columns)}`;
 }
 
+/** The names of the migrations that were not run. */
+export function listMissing(ran: readonly unknown[]): string[] {
+  return MIGRATIONS.map(({ name }) => name).filter((name) => !ran.includes(name));
+}
+
+/** SQL that puts the row of a migration into the list of those that were run. */
+export function insertMigration(name: string): string {
+  return `INSERT INTO ${MIGRATIONS_TABLE} (timestamp, name) VALUES (${name.slice(-13)}, '${name}')`;
+}
+
 /** Decides what a database is, for every command: a store of this version, or what else. @throws DamageError */
 export function judgeSchema(
   columns: readonly string[],
   ran: readonly string[],
 ): 'same' | SchemaErrorKind {
-  const known = MIGRATIONS.filter(({ name }) => ran.includes(name));
+  const known = MIGRATIONS.length - listMissing(ran).length;
   const hasTables = ['plants.id', `${MIGRATIONS_TABLE}.name`].every((name) =>
     columns.includes(name),
   );
   // Of a file that was cut beside its log, SQLite reads the missing pages as empty.
   if (hasTables && !ran.some(Boolean))
     throw new DamageError(`${MIGRATIONS_TABLE} has lost its rows`);
-  if (known.length === 0)
+  if (known === 0)
     return columns.every((column) => column.startsWith(`${MIGRATIONS_TABLE}.`))
       ? 'empty'
       : 'foreign';
-  if (known.length < MIGRATIONS.length) return 'older';
-  return known.length === ran.length ? 'same' : 'newer';
+  if (known < MIGRATIONS.length) return 'older';
+  return known === ran.length ? 'same' : 'newer';
 }
 
 /** Migrates a store, or demands that it is up to date. The caller rolls back by closing. @returns what was run */
@@ -66,10 +76,7 @@ export async function migrateOrAssert(
   if (isBeforeOwnMigrationsTable(columns)) {
     // Makes the new list. The old one stays, for a way back.
     await executor.showMigrations();
-    const { name } = CreatePlantsAndTokens1700000000000;
-    await runner.query(
-      `INSERT INTO ${MIGRATIONS_TABLE} (timestamp, name) VALUES (${name.slice(-13)}, '${name}')`,
-    );
+    await runner.query(insertMigration(CreatePlantsAndTokens1700000000000.name));
   }
   const ran = await executor.executePendingMigrations();
   await runner.query('COMMIT');

@@ -22,14 +22,11 @@ function readCell({ columns }: Table, { name, type }: Column): string {
   return `CAST(value->>${columns.findIndex((one) => one.name === name)} AS ${type})`;
 }
 
-/** SQL of the columns of a table, and of the values that a row in JSON has for them. */
-export function listCells(table: Table): { readonly names: string; readonly values: string } {
-  return {
-    names: table.columns.map(({ name }) => `"${name}"`).join(', '),
-    values: table.columns
-      .map((column) => `${readCell(table, column)} AS "${column.name}"`)
-      .join(', '),
-  };
+/** SQL that inserts rows in JSON, each a `value`. @param rows SQL of where they come from */
+export function insertFrom(rows: string, table: Table): string {
+  const names = table.columns.map(({ name }) => `"${name}"`).join(', ');
+  const values = table.columns.map((column) => `${readCell(table, column)} AS "${column.name}"`);
+  return `INSERT INTO "${table.name}" (${names}) SELECT ${values.join(', ')} FROM ${rows}`;
 }
 
 /** SQL of whether a stored row has the key of a row in JSON. */

@@ -47,14 +47,17 @@ export class StoreUnusableError extends Error {
  */
 export type ProblemEffect = 'hidden' | 'missing' | 'read-only' | 'unsafe';
 
-/** What an inspection of the store has found, for the operator: the reason, and the remedy with its commands in backticks. */
+/** A problem as plain data, which a thread can send: what is not so, and the remedy with its commands in backticks. */
+export interface Finding {
+  readonly effect: ProblemEffect;
+  readonly what: string;
+  readonly remedy: string;
+}
+
+/** What an inspection of the store has found, for the operator. */
 export class StoreProblem extends StoreUnavailableException {
-  constructor(
-    readonly effect: ProblemEffect,
-    readonly what: string,
-    readonly remedy: string,
-  ) {
-    super(`${what}: ${remedy}`);
+  constructor(readonly finding: Finding) {
+    super(`${finding.what}: ${finding.remedy}`);
   }
 }
 
@@ -126,7 +129,7 @@ export function toStoreUnavailable(error: unknown): StoreUnavailableException {
 /** Whether to retry a start that failed with this error. */
 export function isUnavailableAtStart(error: unknown): boolean {
   const reason = toStoreError(error);
-  if (reason instanceof StoreProblem) return reason.effect === 'read-only';
+  if (reason instanceof StoreProblem) return reason.finding.effect === 'read-only';
   if (!(reason instanceof StoreUnavailableException)) return false;
   const { cause } = reason;
   // Without a cause it is a warning that a commit did not wait.

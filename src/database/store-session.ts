@@ -12,7 +12,7 @@ import { listTables, loadEntities, type Table } from './tables.js';
 /** Minimum bytes of each chunk of lines; the last may be shorter. */
 const CHUNK_LENGTH = 2 ** 18;
 
-/** A snapshot of the store; uncommitted writes are rolled back on dispose. */
+/** A session in one transaction, which reads a snapshot of the store, or fills it; rolled back on dispose unless committed. */
 export class StoreSession {
   private constructor(
     private readonly store: Store,
@@ -36,25 +36,25 @@ export class StoreSession {
       );
       const runner = store.createQueryRunner();
       await assertMigrated(runner, store.engine, [], allowsOlder ? columns : undefined);
-      if (access === 'fill') await store.engine.recover?.(store);
+      const { engine } = store;
+      if (access === 'fill') await engine.recover?.(store);
       const problems = await store.assertSound();
-      await store.engine.beginSnapshot(runner, config.databaseTimeout, access, tables);
+      const begin = access === 'fill' ? 'beginFill' : 'beginRead';
+      await engine[begin](runner, config.databaseTimeout, tables);
       return new StoreSession(store, tables, runner, problems);
     });
   }
 
-  /** Whether the database may have tables of other programs. */
-  get isShared(): boolean {
-    return this.store.engine.isShared;
-  }
-
-  /** Lists tables of the database that no entity describes: a backup lacks them. */
-  async listUnknownTables(): Promise<readonly string[]> {
-    const rows = await this.query<{ name: string }>(this.store.engine.listTables);
-    const names = new Set(rows.map(({ name }) => name));
-    for (const { tableName } of this.store.entityMetadatas) names.delete(tableName);
-    for (const name of OWN_TABLES) names.delete(name);
-    return [...names];
+  /** Says which tables a backup lacks, if they may be another program's. @throws Error if they cannot be */
+  async describeLeftOut(): Promise<string | undefined> {
+    const { engine, entityMetadatas } = this.store;
+    const known = [...OWN_TABLES, ...entityMetadatas.map(({ tableName }) => tableName)];
+    const rows = await this.query<{ name: string }>(engine.listTables);
+    const unknown = rows.map(({ name }) => name).filter((name) => !known.includes(name));
+    if (unknown.length === 0) return undefined;
+    const what = `no entity of this version describes ${unknown.join(', ')}`;
+    if (engine.isShared) return what;
+    throw new Error(`the store has other tables, which no backup would have: ${what}`);
   }
 
   /** To be called before rows are read in the order of their key, if that may be lost. @throws DamageError naming an id that is there twice */
@@ -102,7 +102,7 @@ export class StoreSession {
     await this.store.engine.checkFiles?.(this.runner);
   }
 
-  /** Of the entities as of the snapshot. */
+  /** The entities' manager within the transaction. */
   get manager(): EntityManager {
     return this.runner.manager;
   }

@@ -9,7 +9,7 @@ import type { Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { Logger, mayCreate, type Access, type Engine, type Writer } from './engine.js';
 import { migrateOrAssert, MIGRATIONS } from './schema.js';
-import { StoreUnusableError, type ProblemEffect, type StoreProblem } from './store-errors.js';
+import { StoreProblem, StoreUnusableError, type ProblemEffect } from './store-errors.js';
 import { loadEntities, MIGRATIONS_TABLE } from './tables.js';
 
 type Entities = DataSourceOptions['entities'];
@@ -76,8 +76,9 @@ export class Store extends DataSource {
     ignored: readonly ProblemEffect[] = [],
     manager: EntityManager = this.manager,
   ): Promise<readonly StoreProblem[]> {
-    const problems = await this.engine.inspect(this, this.access, manager);
-    const isHarmful = ({ effect }: StoreProblem) =>
+    const found = await this.engine.inspect(this, this.access, manager);
+    const problems = found.map((finding) => new StoreProblem(finding));
+    const isHarmful = ({ finding: { effect } }: StoreProblem) =>
       this.access === 'read' ? effect === 'hidden' : !ignored.includes(effect);
     const harmful = problems.find(isHarmful);
     if (harmful) throw harmful;

@@ -15,11 +15,9 @@ export async function loadEntities(): Promise<Entity[]> {
     files.map((file) => import(new URL(file, ROOT).href) as Promise<Record<string, unknown>>),
   );
   // TypeORM leaves out what is no entity.
-  return modules.flatMap((module) => Object.values(module).filter(isClass));
-}
-
-function isClass(value: unknown): value is Entity {
-  return typeof value === 'function';
+  return modules
+    .flatMap((module) => Object.values(module))
+    .filter((value): value is Entity => typeof value === 'function');
 }
 
 export const MIGRATIONS_TABLE = 'plant_store_migrations';
@@ -40,22 +38,22 @@ export interface TableShape {
 }
 
 /** Describes every table of a store: those of the entities of all modules, and the list of migrations. */
-export async function describeTables({
-  driver,
-  entityMetadatas,
-}: DataSource): Promise<readonly TableShape[]> {
+export async function describeTables(store: DataSource): Promise<readonly TableShape[]> {
+  const { driver } = store;
   const entities: readonly unknown[] = await loadEntities();
-  const listed = entityMetadatas.filter(hasTable).filter(({ target }) => entities.includes(target));
-  const shapes = listed.map(({ tableName, columns, primaryColumns, generatedColumns }) => ({
-    name: tableName,
-    columns: columns.map((column) => ({
-      name: column.databaseName,
-      type: driver.normalizeType(column) + (column.length ? `(${column.length})` : ''),
-      isNullable: column.isNullable,
-    })),
-    key: primaryColumns.length === 1 ? (primaryColumns[0]?.databaseName ?? null) : null,
-    isGenerated: generatedColumns.length > 0,
-  }));
+  const ours = store.entityMetadatas.filter(({ target }) => entities.includes(target));
+  const shapes = ours
+    .filter(hasTable)
+    .map(({ tableName, columns, primaryColumns, generatedColumns }) => ({
+      name: tableName,
+      columns: columns.map((column) => ({
+        name: column.databaseName,
+        type: driver.normalizeType(column) + (column.length ? `(${column.length})` : ''),
+        isNullable: column.isNullable,
+      })),
+      key: primaryColumns.length === 1 ? (primaryColumns[0]?.databaseName ?? null) : null,
+      isGenerated: generatedColumns.length > 0,
+    }));
   const types = Object.entries({ id: 'integer', timestamp: 'bigint', name: 'varchar' } as const);
   const columns = types.map(([name, type]) => {
     return { name, type: driver.normalizeType({ type }), isNullable: false };
@@ -68,17 +66,11 @@ function hasTable({ tableType }: EntityMetadata): boolean {
   return !/view|child/.test(tableType);
 }
 
-/** A column, and the field of the entity that has its value. */
-type EntityColumn = Column & { readonly field: string };
-
 /** A table of a store with all of its columns, as its entity has them. */
-export interface Table {
-  readonly name: string;
-  readonly columns: readonly EntityColumn[];
+export interface Table extends Pick<TableShape, 'name' | 'isGenerated'> {
+  readonly columns: readonly (Column & { readonly field: string })[];
   /** The column of the primary key. */
   readonly key: Column;
-  /** Whether the database generates the key. */
-  readonly isGenerated: boolean;
 }
 
 /** By the types of the drivers. */
@@ -116,15 +108,10 @@ export function listTables({ entityMetadatas }: DataSource): readonly Table[] {
 }
 
 /** @throws Error if no backup can carry it */
-export function toTable({
-  tableName,
-  columns,
-  primaryColumns,
-  generatedColumns,
-  dataSource,
-}: EntityMetadata): Table {
-  const known = columns.map((column): EntityColumn => {
-    const given = dataSource.driver.normalizeType(column);
+export function toTable(entity: EntityMetadata): Table {
+  const { tableName, primaryColumns, generatedColumns } = entity;
+  const columns = entity.columns.map((column) => {
+    const given = entity.dataSource.driver.normalizeType(column);
     const type = column.isArray ? undefined : TYPES[given];
     const { databaseName: name, propertyName: field } = column;
     if (type) return { field, name, type };
@@ -133,10 +120,10 @@ export function toTable({
       `the column ${name} of ${tableName} is of type ${given}, which no backup can carry: use ${types}`,
     );
   });
-  const key = known.find(({ name }) => name === primaryColumns[0]?.databaseName);
+  const key = columns.find(({ name }) => name === primaryColumns[0]?.databaseName);
   if (!key || primaryColumns.length > 1)
     throw new Error(
       `the table ${tableName} needs a primary key of one column: no backup can carry it`,
     );
-  return { name: tableName, columns: known, key, isGenerated: generatedColumns.length > 0 };
+  return { name: tableName, columns, key, isGenerated: generatedColumns.length > 0 };
 }

@@ -36,22 +36,15 @@ export class PlantsRepository extends Repository<Plant> {
   async insertOrCompare(plants: readonly UncommittedPlant[]) {
     const createdAt = BigInt(Date.now());
     const rows = JSON.stringify(plants.map((plant) => this.toRow({ ...plant, createdAt })));
-    const inserted = await this.insertRows(rows);
+    const counts = await this.writer.query<{ count: number }>(this.insertFree, [rows]);
+    const inserted = counts.reduce((sum, { count }) => sum + count, 0);
     if (inserted === plants.length) return { inserted, conflicts: new Set<UncommittedPlant>() };
     const found = await this.writer.query<{ place: number; same: unknown }>(this.compare, [rows]);
     const stored = new Set(found.map(({ place }) => plants[place]));
     // The service deletes no plants.
     if (plants.some((plant) => !stored.has(plant))) throw new KeptOutException(KEPT_OUT);
-    return {
-      inserted,
-      conflicts: new Set(found.filter(({ same }) => !same).map(({ place }) => plants[place])),
-    };
-  }
-
-  /** Inserts rows, a JSON array of arrays in the order of the columns. Resolves to how many were new. */
-  async insertRows(rows: string): Promise<number> {
-    const inserted = await this.writer.query<{ count: number }>(this.insertFree, [rows]);
-    return inserted.reduce((sum, { count }) => sum + count, 0);
+    const taken = found.filter(({ same }) => !same);
+    return { inserted, conflicts: new Set(taken.map(({ place }) => plants[place])) };
   }
 
   /** A plant's values in the order of the columns. JSON has no bigint: the SQL casts its text. */

@@ -36,24 +36,18 @@ export class Token {
 /** Operators are warned of what expires within this time; so does deploy/prometheus/alerts.yaml. */
 const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
 
-/** What says until when a token works. */
-export type TokenLife = Pick<Token, 'name' | 'expiresAt' | 'revokedAt'>;
-
 /** When a token expires, in milliseconds since 1970; Infinity if never. */
-export function getExpiry({ expiresAt }: Pick<Token, 'expiresAt'>): number {
+export function getExpiry({ expiresAt }: Token): number {
   return expiresAt?.getTime() ?? Infinity;
 }
 
 /** Whether a token may be used now: neither revoked nor expired. */
-export function isActive(token: TokenLife, now = Date.now()): boolean {
+export function isActive(token: Token, now = Date.now()): boolean {
   return token.revokedAt === null && now < getExpiry(token);
 }
 
 /** The active tokens that have no successor: one of the same name that lasts longer. */
-export function listLast<Life extends TokenLife>(
-  tokens: readonly Life[],
-  now = Date.now(),
-): Life[] {
+export function listLast(tokens: readonly Token[], now = Date.now()): Token[] {
   const active = tokens.filter((token) => isActive(token, now));
   const ends = new Map<string, number>();
   for (const token of active)
@@ -66,7 +60,7 @@ export function listExpiring(tokens: readonly Token[], now = Date.now()): Token[
   return listLast(tokens, now).filter((token) => expiresSoon(token, now));
 }
 
-export function expiresSoon(token: TokenLife, now = Date.now()): boolean {
+export function expiresSoon(token: Token, now = Date.now()): boolean {
   return getExpiry(token) < now + EXPIRES_SOON_MS;
 }
 

@@ -2,15 +2,7 @@ import { In, IsNull, type Repository } from 'typeorm';
 import { COMMAND } from '../../config/config.js';
 import type { Store } from '../../database/store.js';
 import { toCommitError } from '../../database/store-errors.js';
-import {
-  createSecret,
-  getExpiry,
-  hashToken,
-  isActive,
-  listLast,
-  Token,
-  type TokenLife,
-} from './token.entity.js';
+import { createSecret, getExpiry, hashToken, isActive, listLast, Token } from './token.entity.js';
 
 /** What nobody knows if a commit has no response, and how to find out. */
 const MAYBE_CHANGED = `the tokens were changed: see \`${COMMAND} token list\``;
@@ -56,7 +48,7 @@ export class TokensService {
   /** How many tokens are active, and when the first of those expires that have no successor. */
   async summarize(): Promise<{ readonly active: number; readonly nextExpiry: Date | undefined }> {
     // By few columns: a scrape of the metrics must not keep the event loop for long.
-    const tokens: readonly TokenLife[] = await this.tokens.find({
+    const tokens = await this.tokens.find({
       select: { name: true, expiresAt: true, revokedAt: true },
       where: { revokedAt: IsNull() },
     });

@@ -4,7 +4,7 @@ import { to as copyTo } from 'pg-copy-streams';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { readCode } from '../../errors/operator-message.js';
 import type { Column } from '../column-types.js';
-import { Logger, type Access, type Engine } from '../engine.js';
+import { Logger, type Engine } from '../engine.js';
 import type { Table } from '../tables.js';
 import { CheckedPool, type CheckedPoolConfig } from './pool.js';
 import { LIST_MEDDLERS } from './inspection.js';
@@ -25,8 +25,8 @@ const PREPARED_POLL_MS = 200;
  * A snapshot is taken once no table is being rewritten: in an earlier one such a table is empty. Servers older than 17 have no
  * `transaction_timeout`. What is filled sees what was committed before it was locked.
  */
-const begin = (access: Access, tables: readonly Table[]) => `
-  BEGIN ISOLATION LEVEL ${access === 'fill' ? 'READ COMMITTED' : 'REPEATABLE READ'};
+const begin = (isolation: string, tables: readonly Table[]) => `
+  BEGIN ISOLATION LEVEL ${isolation};
   SET LOCAL row_security = off;
   SET LOCAL statement_timeout = 0;
   SET LOCAL idle_in_transaction_session_timeout = 0;
@@ -87,10 +87,15 @@ export const postgres: Engine = {
 
   listMeddlers: LIST_MEDDLERS,
 
-  async beginSnapshot(runner, timeoutMs, access, tables) {
+  async beginRead(runner, timeoutMs, tables) {
     await awaitPrepared(runner, timeoutMs);
-    await runner.query(begin(access, tables));
-    if (access === 'fill') await lockTables(runner, tables);
+    await runner.query(begin('REPEATABLE READ', tables));
+  },
+
+  async beginFill(runner, timeoutMs, tables) {
+    await awaitPrepared(runner, timeoutMs);
+    await runner.query(begin('READ COMMITTED', tables));
+    await lockTables(runner, tables);
   },
 
   // The format escapes nothing: JSON has no control characters. If it is left early, the driver destroys the connection.

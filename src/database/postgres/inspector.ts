@@ -17,8 +17,8 @@ import { AvailabilityLog } from '../../errors/availability-log.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { describeError, readCode } from '../../errors/operator-message.js';
 import { Logger, type Access } from '../engine.js';
-import { MIGRATIONS } from '../schema.js';
-import { StoreProblem, type ProblemEffect } from '../store-errors.js';
+import { insertMigration, listMissing } from '../schema.js';
+import type { Finding } from '../store-errors.js';
 import { describeTables, type TableShape, MIGRATIONS_TABLE } from '../tables.js';
 import { OUT_OF_ORDER } from './client.js';
 import { findProblems, MAY_READ_SERVER, selectBehind, SERVER } from './inspection.js';
@@ -41,7 +41,7 @@ const RIGHTS: Readonly<Record<Access, Readonly<Record<string, readonly string[]>
 
 /** What the statement returns: problems, and what identifies the store. */
 interface Found {
-  readonly problems: readonly { effect: ProblemEffect; what: string; remedy: string }[] | null;
+  readonly problems: readonly Finding[] | null;
   /** The sequences of generated keys that the role can read. */
   readonly sequences: readonly Sequence[] | null;
   readonly has_workers: boolean;
@@ -57,7 +57,7 @@ const GO_BACK =
 export class PostgresInspector {
   /** The number of inspections that have found a problem. */
   generation = 0;
-  private shapes: readonly TableShape[] = [];
+  private tables: readonly TableShape[] = [];
   private sql: string | undefined;
   private latest: Found | undefined;
   /** The store that a service has begun with; undefined unless one runs. */
@@ -77,17 +77,17 @@ export class PostgresInspector {
   }
 
   /** Inspects an opened store, on its workers too. */
-  async inspect(store: DataSource, runner: Runner): Promise<readonly StoreProblem[]> {
-    if (this.shapes.length === 0) this.shapes = await describeTables(store);
+  async inspect(store: DataSource, runner: Runner): Promise<readonly Finding[]> {
+    if (this.tables.length === 0) this.tables = await describeTables(store);
     return this.find(runner, true);
   }
 
   /** Inspects a store by one of its sessions. @throws StoreUnavailableException; the database's error */
-  async find(runner: Runner, includesWorkers = false): Promise<readonly StoreProblem[]> {
+  async find(runner: Runner, includesWorkers = false): Promise<readonly Finding[]> {
     const rights = RIGHTS[this.access];
-    const tables = this.shapes.map((shape) => {
-      const others = shape.name === MIGRATIONS_TABLE ? ['SELECT'] : (rights['*'] ?? []);
-      return { ...shape, rights: rights[shape.name] ?? others };
+    const tables = this.tables.map((table) => {
+      const others = table.name === MIGRATIONS_TABLE ? ['SELECT'] : (rights['*'] ?? []);
+      return { ...table, rights: rights[table.name] ?? others };
     });
     const parameters = [JSON.stringify(tables), this.isServing, this.access !== 'read'];
     const found = await this.ask(runner, parameters);
@@ -95,9 +95,7 @@ export class PostgresInspector {
       this.generation += 1;
       throw new StoreUnavailableException(OUT_OF_ORDER);
     }
-    let problems = (found.problems ?? []).map(
-      ({ effect, what, remedy }) => new StoreProblem(effect, what, remedy),
-    );
+    let problems = found.problems ?? [];
     if (problems.length === 0) problems = this.compareIdentity(found);
     if (problems.length === 0) problems = await findInRows(runner, found);
     if (problems.length === 0 && includesWorkers && found.has_workers)
@@ -124,16 +122,16 @@ export class PostgresInspector {
 
   private async makeSql(runner: Runner): Promise<string> {
     const [server] = await runner.query<{ may: boolean }[]>(MAY_READ_SERVER);
-    const columns = Math.max(...this.shapes.map((shape) => shape.columns.length));
-    return findProblems(server?.may ? SERVER : 'NULL', { tables: this.shapes.length, columns });
+    const columns = Math.max(...this.tables.map((table) => table.columns.length));
+    return findProblems(server?.may ? SERVER : 'NULL', { tables: this.tables.length, columns });
   }
 
-  private compareIdentity(found: Found): StoreProblem[] {
+  private compareIdentity(found: Found): Finding[] {
     this.latest = found;
     const { server, database, tables } = found;
     const { origin } = this;
+    const report = (what: string, remedy: string) => [{ effect: 'unsafe', what, remedy } as const];
     if (!origin) return [];
-    const report = (what: string, remedy: string) => [new StoreProblem('unsafe', what, remedy)];
     // The role may gain or lose the right to read the identifier.
     if (server !== null && origin.server !== null && server !== origin.server)
       return report('DATABASE_URL leads to another server than when the service started', GO_BACK);
@@ -146,7 +144,7 @@ export class PostgresInspector {
     return report(what, 'put the former one back, or restart the service');
   }
 
-  private async findOnWorkers(runner: Runner): Promise<StoreProblem[]> {
+  private async findOnWorkers(runner: Runner): Promise<Finding[]> {
     type Node = { node: string; success: boolean; result: string };
     const nodes = await runner.query<Node[]>(FIND_ON_WORKERS).catch((error: unknown) => {
       return [{ node: 'one of them', success: false, result: describeError(error) }];
@@ -157,18 +155,17 @@ export class PostgresInspector {
     return nodes.flatMap(({ node, success, result }) => {
       if (!success || result === '') return [];
       const [what, remedy] = JSON.parse(result) as [string, string];
-      return [new StoreProblem('unsafe', `on the worker ${node} ${what}`, remedy)];
+      return [{ effect: 'unsafe', what: `on the worker ${node} ${what}`, remedy } as const];
     });
   }
 }
 
-async function findInRows(runner: Runner, { sequences }: Found): Promise<StoreProblem[]> {
+async function findInRows(runner: Runner, { sequences }: Found): Promise<Finding[]> {
   const ran = await listRows(runner, `SELECT name FROM ${MIGRATIONS_TABLE}`, 'name');
-  const missing = MIGRATIONS.find(({ name }) => !ran.includes(name));
+  const [missing] = listMissing(ran);
   if (missing) {
-    const row = `INSERT INTO ${MIGRATIONS_TABLE} (timestamp, name) VALUES (${missing.name.slice(-13)}, '${missing.name}')`;
-    const remedy = `its tables are there: put its row back by \`${row}\``;
-    return [new StoreProblem('missing', `the migration ${missing.name} is missing`, remedy)];
+    const remedy = `its tables are there: put its row back by \`${insertMigration(missing)}\``;
+    return [{ effect: 'missing', what: `the migration ${missing} is missing`, remedy }];
   }
   if (!sequences) return [];
   const sql = sequences.map(selectBehind).join(' UNION ALL ');
@@ -177,7 +174,7 @@ async function findInRows(runner: Runner, { sequences }: Found): Promise<StorePr
     if (!behind.includes(sequence)) return [];
     const what = `the sequence of ${table}.${key} is behind its rows, as after logical replication`;
     const advance = `SELECT setval('${sequence}', MAX(${key})) FROM ${table}`;
-    return [new StoreProblem('unsafe', what, `run \`${advance}\``)];
+    return [{ effect: 'unsafe', what, remedy: `run \`${advance}\`` } as const];
   });
 }
 

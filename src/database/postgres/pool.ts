@@ -15,7 +15,7 @@ import { Pool, type PoolClient, type PoolConfig, type QueryResult } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { readCode } from '../../errors/operator-message.js';
-import { toStoreUnavailable } from '../store-errors.js';
+import { StoreProblem, toStoreUnavailable } from '../store-errors.js';
 import { SessionClient } from './client.js';
 import type { PostgresInspector } from './inspector.js';
 import { Session } from './session.js';
@@ -95,7 +95,7 @@ export class CheckedPool {
       ((await session.query(sql, values)) as QueryResult).rows;
     const { generation } = this.inspector;
     const [problem] = await this.inspector.find({ query } as Pick<EntityManager, 'query'>);
-    if (problem) throw problem;
+    if (problem) throw new StoreProblem(problem);
     session.inspected = generation;
   }
 

@@ -1,4 +1,4 @@
-import { hasSameKey, isSame, listCells, type Statements } from '../statements.js';
+import { hasSameKey, insertFrom, isSame, type Statements } from '../statements.js';
 
 const get = (name: string) => `current_setting('${name}')`;
 
@@ -22,10 +22,7 @@ export const SET_LEVEL = `
 const ROWS = 'jsonb_array_elements($1::jsonb)';
 
 export const statements: Statements = {
-  insert(table) {
-    const { names, values } = listCells(table);
-    return `INSERT INTO "${table.name}" (${names}) SELECT ${values} FROM ${ROWS}`;
-  },
+  insert: (table) => insertFrom(ROWS, table),
 
   renumber({ name, key }) {
     const sequence = `pg_get_serial_sequence('"${name}"', '${key.name}')`;
@@ -34,13 +31,9 @@ export const statements: Statements = {
 
   // Sorted by key, so that concurrent inserts cannot deadlock. The level of the commit is set once, not for each row: by
   // set_level, and on workers of Citus by RETURNING, which runs there.
-  insertFree(table) {
-    const { names, values } = listCells(table);
-    return `
-      INSERT INTO "${table.name}" (${names}) SELECT ${values}
-      FROM ${ROWS}, (SELECT ${SET_LEVEL}) AS set_level ORDER BY "${table.key.name}"
-      ON CONFLICT ("${table.key.name}") DO NOTHING RETURNING 1 AS count, (SELECT ${SET_LEVEL}) AS level`;
-  },
+  insertFree: (table) => `
+    ${insertFrom(ROWS, table)}, (SELECT ${SET_LEVEL}) AS set_level ORDER BY "${table.key.name}"
+    ON CONFLICT ("${table.key.name}") DO NOTHING RETURNING 1 AS count, (SELECT ${SET_LEVEL}) AS level`,
 
   // It writes to the log, so that its commit waits for the standby: a row that has not reached it must not pass for stored.
   compare: (table, content) => `

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { Writer } from '../engine.js';
+import { StoreProblem } from '../store-errors.js';
 import type { PostgresInspector } from './inspector.js';
 import { SET_LEVEL, statements } from './statements.js';
 
@@ -22,7 +23,7 @@ export class PostgresWriter extends Writer {
 
   override async inspect(): Promise<void> {
     const [problem] = await this.inspector.inspect(this.store, this.store.manager);
-    if (problem) throw problem;
+    if (problem) throw new StoreProblem(problem);
   }
 
   override async assertVisible(): Promise<void> {

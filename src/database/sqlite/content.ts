@@ -16,7 +16,8 @@
  * The writer's thread loads this file: its imports are as writer.worker.ts says.
  */
 import { fstatSync, readSync } from 'node:fs';
-import { unsafe, type Finding } from './inspection.ts';
+import type { Finding } from '../store-errors.ts';
+import { unsafe } from './inspection.ts';
 import { moveAside } from './put-back.ts';
 import type { LogSize } from './writer-thread.ts';
 

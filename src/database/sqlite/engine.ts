@@ -18,7 +18,7 @@ import {
   identifyCompanions,
   lockFile,
 } from './files.js';
-import { inspectBySql, inspectLogMode, type Finding, type ListRows } from './inspection.js';
+import { inspectBySql, inspectLogMode, type ListRows } from './inspection.js';
 import { adoptFile, readIds, usesLog, writeIds } from './log-owner.js';
 import { OwnTransactions } from './own-transactions.js';
 import { findAlias, identifyFile, type OpenedFile } from './place.js';
@@ -59,7 +59,7 @@ export const sqlite: Engine = {
     const isReader = access === 'read';
     const alias = findAlias(file);
     // A backup has no log: it may be a hard link of another one.
-    if (alias && !(isReader && !usesLog(file))) throw toProblem(alias);
+    if (alias && !(isReader && !usesLog(file))) throw new StoreProblem(alias);
     if (!isReader) {
       for (const path of [dirname(file), file]) assertWritable(path);
       adoptFile(file);
@@ -108,7 +108,7 @@ export const sqlite: Engine = {
     const ran = list<{ name: string }>(appliedMigrationsSql(columns)).map(({ name }) => name);
     // What an older store lacks is told of where it is migrated.
     const isOwn = ['same', 'newer'].includes(judgeSchema(columns, ran));
-    return found.filter(({ effect }) => isOwn || effect !== 'missing').map(toProblem);
+    return found.filter(({ effect }) => isOwn || effect !== 'missing');
   },
 
   listMeddlers: `
@@ -141,9 +141,10 @@ export const sqlite: Engine = {
     if (result?.busy === 0) writeIds(file, [id]);
   },
 
+  beginRead: (runner) => runner.query('BEGIN'),
+
   // What is filled is locked before it is found to be empty.
-  beginSnapshot: (runner, _timeoutMs, access) =>
-    runner.query(access === 'fill' ? 'BEGIN IMMEDIATE' : 'BEGIN'),
+  beginFill: (runner) => runner.query('BEGIN IMMEDIATE'),
 
   async checkFiles({ manager }) {
     type Row = { integrity_check: string };
@@ -167,10 +168,6 @@ function getOpened({ options }: DataSource): OpenedFile {
 
 function getDatabase({ driver }: DataSource): ExactDatabase {
   return (driver as BetterSqlite3Driver).databaseConnection as ExactDatabase;
-}
-
-function toProblem({ effect, what, remedy }: Finding): StoreProblem {
-  return new StoreProblem(effect, what, remedy);
 }
 
 function listNames(opened: OpenedFile, config: Config): OpenedFile[] {

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { COMMAND } from '../../config/config.js';
-import { MIGRATIONS } from '../schema.js';
+import { insertMigration, MIGRATIONS } from '../schema.js';
 import { describeTables, MIGRATIONS_TABLE } from '../tables.js';
 import type { Expected } from './inspection.js';
 import { findFreeName, moveAside, quote } from './put-back.js';
@@ -10,7 +10,7 @@ export async function describeExpected(store: DataSource, file: string): Promise
   return {
     tables: await describeTables(store),
     migrationsTable: MIGRATIONS_TABLE,
-    migrations: MIGRATIONS.map(({ name }) => name),
+    migrations: MIGRATIONS.map(({ name }) => ({ name, insert: insertMigration(name) })),
     putBackup: `\`${putBackup(file)}\``,
     convertToUtf8: `\`${convertToUtf8(file)}\``,
   };

@@ -16,21 +16,15 @@
  * The writer's thread inspects all of it. Whoever opens a store on the main thread inspects 4 to 6. The thread loads this
  * file: its imports are as writer.worker.ts says.
  */
-import type { ProblemEffect } from '../store-errors.ts';
+import type { Finding } from '../store-errors.ts';
 import type { TableShape } from '../tables.ts';
-
-/** A problem of the store, as plain data that a thread can send; the main thread makes a StoreProblem of it. */
-export interface Finding {
-  readonly effect: ProblemEffect;
-  readonly what: string;
-  readonly remedy: string;
-}
 
 /** What a store must have, and the operator's commands that give it that. */
 export interface Expected {
   readonly tables: readonly TableShape[];
   readonly migrationsTable: string;
-  readonly migrations: readonly string[];
+  /** With the SQL that puts its row back. */
+  readonly migrations: readonly Readonly<{ name: string; insert: string }>[];
   readonly putBackup: string;
   readonly convertToUtf8: string;
 }
@@ -142,11 +136,11 @@ function inspectMigrations(
   if (!columns.some(({ name }) => name === 'name')) return [];
   const ran = list<{ name: string }>(`SELECT name FROM ${migrationsTable}`);
   return migrations
-    .filter((migration) => !ran.some(({ name }) => name === migration))
-    .map((name) => ({
+    .filter((migration) => !ran.some(({ name }) => name === migration.name))
+    .map(({ name, insert }) => ({
       effect: 'missing',
       what: `${migrationsTable} has lost the row of ${name}`,
-      remedy: `put it back by SQL, \`INSERT INTO ${migrationsTable} (timestamp, name) VALUES (${name.slice(-13)}, '${name}')\``,
+      remedy: `put it back by SQL, \`${insert}\``,
     }));
 }
 

@@ -9,7 +9,8 @@
  * put-back.ts says how to put a file back. The writer's thread loads this file: its imports are as writer.worker.ts says.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { unsafe, type Finding } from './inspection.ts';
+import type { Finding } from '../store-errors.ts';
+import { unsafe } from './inspection.ts';
 
 export type OpenedFile = Readonly<{ path: string; dev: bigint; ino: bigint }>;
 

@@ -24,7 +24,8 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { unsafe, type Finding } from './inspection.ts';
+import type { Finding } from '../store-errors.ts';
+import { unsafe } from './inspection.ts';
 import type { OpenedFile } from './place.ts';
 
 const CHUNK_BYTES = 2 ** 20;

@@ -1,17 +1,10 @@
-import { hasSameKey, isSame, listCells, type Statements } from '../statements.js';
+import { hasSameKey, insertFrom, isSame, type Statements } from '../statements.js';
 
 export const statements: Statements = {
-  insert(table) {
-    const { names, values } = listCells(table);
-    return `INSERT INTO "${table.name}" (${names}) SELECT ${values} FROM jsonb_each(?)`;
-  },
+  insert: (table) => insertFrom('jsonb_each(?)', table),
 
-  insertFree(table) {
-    const { names, values } = listCells(table);
-    return `
-      INSERT INTO "${table.name}" (${names}) SELECT ${values} FROM jsonb_each(?) WHERE true
-      ON CONFLICT ("${table.key.name}") DO NOTHING`;
-  },
+  insertFree: (table) => `
+    ${insertFrom('jsonb_each(?)', table)} WHERE true ON CONFLICT ("${table.key.name}") DO NOTHING`,
 
   compare: (table, content) => `
     SELECT sent.key AS place, ${isSame(table, content, 'BINARY')} AS same

@@ -29,8 +29,9 @@ import { identifyFile } from './place.js';
 import { SqliteThread, type LogSize } from './writer-thread.js';
 
 /** Inserts a plant if its id is free, and returns how many were inserted. */
-function insert(id: string, name = 'oak'): Promise<number> {
-  return plants.insertRows(JSON.stringify([[id, name]]));
+async function insert(id: string, name = 'oak'): Promise<number> {
+  const plant = Object.assign(new Plant(), { id: BigInt(id), name });
+  return (await plants.insertOrCompare([plant])).inserted;
 }
 
 let file: SqliteStore;
@@ -144,7 +145,10 @@ describe('SqliteWriter', () => {
   it('finds a hard link that is made while it is open, until that is gone', async () => {
     linkSync(file.path, `${file.path}.link`);
     const reason = `${file.path} is a hard link: remove its other names, or give it a copy of its own`;
-    await expect(store.writer.inspect()).rejects.toMatchObject({ effect: 'unsafe', reason });
+    await expect(store.writer.inspect()).rejects.toMatchObject({
+      finding: { effect: 'unsafe' },
+      reason,
+    });
     unlinkSync(`${file.path}.link`);
     await store.writer.inspect();
     expect(await insert('1')).toBe(1);
@@ -156,7 +160,7 @@ describe('SqliteWriter', () => {
     );
     for (const name of ['.new', '.new-2']) {
       const remedy = expect.stringContaining(` backup '${file.path}${name}' && `);
-      await expect(store.writer.inspect()).rejects.toMatchObject({ remedy });
+      await expect(store.writer.inspect()).rejects.toMatchObject({ finding: { remedy } });
       writeFileSync(`${file.path}${name}`, '');
     }
   });

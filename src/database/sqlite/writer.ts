@@ -19,8 +19,8 @@
 import { QueryFailedError } from 'typeorm';
 import { describeError, readCode } from '../../errors/operator-message.js';
 import { Logger, Writer } from '../engine.js';
-import { StoreProblem } from '../store-errors.js';
-import type { Expected, Finding } from './inspection.js';
+import { StoreProblem, type Finding } from '../store-errors.js';
+import type { Expected } from './inspection.js';
 import { statements } from './statements.js';
 import { SqliteThread, type LogSize, type SqliteThreadOptions } from './writer-thread.js';
 
@@ -90,7 +90,7 @@ export class SqliteWriter extends Writer {
     if (!found) return;
     // Its remedies name files that do not exist yet. The next description finds names that are still free.
     this.expected = undefined;
-    throw new StoreProblem(found.effect, found.what, found.remedy);
+    throw new StoreProblem(found);
   }
 
   override async commitNothing(): Promise<void> {
