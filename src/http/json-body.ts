@@ -1,3 +1,18 @@
+/**
+ * Reads the JSON body of a request (RFC 8259) for `@Body()`.
+ *
+ * 1. It is a guard, as Express's parsers run before Nest's guards: anybody could have bodies parsed. OperationGuard calls it
+ *    once the token is valid and within its rate limit.
+ * 2. What the headers tell is refused before a byte is read: another media type, a compressed body, more than 64 KiB.
+ * 3. Most bodies have arrived together with their headers, and are taken at once. Others are read in parts, and refused as
+ *    soon as the parts are more than 64 KiB. A large one waits for its turns: parsed one after another without a pause, many
+ *    of them would keep new clients waiting.
+ * 4. What was read stays bytes, `request.rawBody`. `request.body` is parsed each time that somebody reads it, and only the
+ *    reader keeps it: parsed JSON may take ninety times its bytes, and requests wait, for their token and for their commit.
+ * 5. Levels of nesting are counted before the library parses, as it recurses for each: a stack overflow would be a 500.
+ * 6. Numbers keep every digit: a number is a number if a double has all of its digits, otherwise a bigint if it is an int64,
+ *    otherwise a LosslessNumber.
+ */
 import { isUtf8 } from 'node:buffer';
 import {
   Injectable,
@@ -13,9 +28,8 @@ import { parseInt64 } from './int64.js';
 import { bodies } from './turns.js';
 
 /**
- * Reads a request's JSON body (RFC 8259) for `@Body()`, behind the guards before it: no body is read without a token.
- * A number is a number if a double has all of its digits, else a bigint if it is an int64, else a LosslessNumber. After a
- * body parser, uses its `rawBody`, or else what it has parsed. @throws ApiException MEDIA_TYPE, TOO_LARGE, BAD_REQUEST
+ * Reads a body. If a body parser of Nest's has read it before, uses its `rawBody`, or what it has parsed.
+ * @throws ApiException MEDIA_TYPE, TOO_LARGE, BAD_REQUEST
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
@@ -30,8 +44,7 @@ export class JsonBodyGuard implements CanActivate {
     if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
       throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
     checkSize(rawBody?.length ?? Number(headers['content-length'] ?? 0));
-    const parsed: unknown = request.body;
-    if (rawBody === undefined && parsed !== undefined) return true;
+    if (rawBody === undefined && (request.body as unknown) !== undefined) return true;
     request.rawBody ??= await readBody(request);
     Object.defineProperty(request, 'body', PARSED_WHEN_READ);
     return true;
@@ -39,9 +52,8 @@ export class JsonBodyGuard implements CanActivate {
 }
 
 /**
- * `request.body` is parsed each time that it is read, and only its reader keeps it: parsed JSON may take ninety times its
- * bytes, and requests wait, for their token and for their commit. Who reads a body that is missing gets an exception: so an
- * operation without `@Body()` needs none. @throws ApiException INVALID_JSON, TOO_LARGE, MEDIA_TYPE
+ * Defines `request.body`. Who reads a body that is missing gets an exception, so an operation without `@Body()` needs none.
+ * @throws ApiException INVALID_JSON, TOO_LARGE, MEDIA_TYPE
  */
 const PARSED_WHEN_READ: PropertyDescriptor & ThisType<RawBodyRequest<Request>> = {
   configurable: true,
@@ -94,7 +106,7 @@ async function readBody(request: Request): Promise<Buffer> {
   // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
   const isHere = length > 0 && request.readableLength === length;
   const body = isHere ? (request.read(length) as Buffer) : await readParts(request);
-  // Large bodies are parsed one by one, each after a turn for each 4 KB.
+  // A turn is one round of the event loop.
   if (body.length > 1_024) await bodies.take(request, Math.ceil(body.length / 4_096));
   // The client has left, or its request was late and got 408: the plant must not be stored.
   if (!request.socket.writable || res?.headersSent) throw ENDED_EARLY;
@@ -140,9 +152,9 @@ const TOO_DEEP = new ApiException(
   `the body is nested deeper than ${MAX_DEPTH} levels`,
 );
 
-/** Counts the levels, as the library recurses for each: how many a stack holds varies. @throws ApiException TOO_LARGE */
+/** @throws ApiException TOO_LARGE */
 function checkDepth(text: string): void {
-  // Brackets that are too deep need more characters than most bodies have.
+  // Most bodies have fewer characters than so many brackets.
   if (text.length <= MAX_DEPTH) return;
   let [depth, isInString] = [0, false];
   for (let i = 0; i < text.length; i++) {
@@ -159,7 +171,7 @@ function createInvalidJson(what: string): ApiException {
   return new ApiException(ERRORS.INVALID_JSON, `the body ${what}`);
 }
 
-/** How much of each end is kept of a message that quotes a long key or number. */
+/** A message that quotes a long key or number keeps so many characters of each end. */
 const MAX_LENGTH = 60;
 
 function shorten(text: string): string {
