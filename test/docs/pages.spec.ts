@@ -38,6 +38,21 @@ it('docs/architecture.md has the folders of src, in the order of .dependency-cru
   expect(Array.from(listed, ([, name]) => name)).toEqual(Array.from(folders, ([, name]) => name));
 });
 
+it('docs/architecture.md says how many lines each folder has, to a tenth', () => {
+  const [, table = ''] = read('docs/architecture.md').split('\n## What each folder buys\n');
+  const rows = Array.from(table.matchAll(/^\| `(\w+)` +\| +(\d+) \|/gm));
+  expect(rows.length).toBeGreaterThan(9);
+  for (const [, folder = '', said] of rows) {
+    const files = globSync(`src/${folder}/**/*.ts`).filter((path) => !path.endsWith('.spec.ts'));
+    const lines = files.reduce((sum, path) => sum + read(path).split('\n').length - 1, 0);
+    expect({
+      folder,
+      lines,
+      isNear: Math.abs(lines - Number(said)) <= Math.max(40, lines / 10),
+    }).toEqual({ folder, lines, isNear: true });
+  }
+});
+
 /** The last release: the package of `4.0.1-dev` comes after 4.0.0. */
 const released = version.replace(/\d+-dev$/, (next) => `${parseInt(next) - 1}`);
 
