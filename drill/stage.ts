@@ -9,7 +9,7 @@ import { CLIENTS, Load, type LoadOptions } from './load.js';
 
 const RECOVERY_MS = 60_000;
 
-/** Of the service only: variables, and a command that starts it. */
+/** What a start of the service may have: variables, and a command that starts it. */
 type ServiceOptions = Pick<Start, 'env' | 'under'>;
 
 /** Runs a command on a store. @returns what it prints @throws Error unless it succeeds */

@@ -68,7 +68,7 @@ async function explainPort(listening: Promise<unknown>, prefix = ''): Promise<vo
 try {
   await bootstrap();
 } catch (error) {
-  // As lines of the log in production, else as other commands do.
+  // In production whoever reads the log finds the reason there. Elsewhere a person reads the terminal.
   const logger = new ServiceLogger(config, process.stderr);
   for (const line of toOperatorMessage(error).split('\n'))
     if (config.production) logger.fatal(line, 'PlantStore');

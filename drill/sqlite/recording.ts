@@ -21,7 +21,7 @@ export type File = (typeof FILES)[number];
 export interface Operation {
   readonly kind: (typeof OPERATIONS)[number];
   readonly file: File;
-  /** Of a write; the new size of a truncation. */
+  /** The place of a write, or the new size of a truncation. */
   readonly offset: number;
   readonly data: Buffer;
   readonly start: bigint;

@@ -9,9 +9,9 @@ import { cutsOf, Disk, pointsIn, SUFFIX } from './disk.js';
 import { BEFORE, MEMORY, readOperations, type File } from './recording.js';
 
 export interface Cuts {
-  /** Of the recording. */
+  /** What the recording has. */
   readonly folder: string;
-  /** Of its clients. All plants have their first content. */
+  /** What its clients were told. All plants have their first content. */
   readonly ledger: Ledger;
   /** Operations before which the power is cut, in each way that makes a difference. */
   readonly points: number;

@@ -33,7 +33,7 @@ it.each([
   expect(databaseUrl.parse(`postgres://h/plants?${given}`)).toBe(`postgres://h/plants?${read}`);
 });
 
-// Of `backup FILE`: the variable has none.
+// `backup FILE` makes such an address of any name; the variable allows fewer.
 it('finds a file whose name has a line break', () => {
   expect(findSqliteFile('sqlite:/a\nb')).toBe('/a\nb');
 });

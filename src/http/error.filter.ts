@@ -41,7 +41,7 @@ function getMessage(error: HttpException): string {
   return Array.isArray(message) ? message.join('; ') : error.message;
 }
 
-/** Of a page that was about to be sent, such as a part of a file that it does not have. */
+/** Overrides headers that a half-prepared response has, such as a 416 of a static file. */
 const ERROR_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' };
 
 export function sendError(response: Response, { kind, message }: ApiException): void {
@@ -73,7 +73,7 @@ export class ErrorFilter extends BaseExceptionFilter {
       this.logOnce(request, response, error);
     if (!response.headersSent) {
       response.context?.fail(exception);
-      // Set now, before the turn: `connection: close` stops the next pipelined request.
+      // They are set before the refusal waits for its turn, as `connection: close` stops the next pipelined request.
       response.set(exception.kind.headers);
       const send = () => sendError(response, exception);
       refusals.take(request).then(send).catch(http.getNext<NextFunction>());

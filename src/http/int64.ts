@@ -35,7 +35,7 @@ export function parseInt64(literal: string): bigint | undefined {
   const digits = whole + fraction;
   let start = 0;
   while (digits[start] === '0') start++;
-  // Not /0+$/, which scans each run of zeros once per zero.
+  // The expression /0+$/ would scan each run of zeros once for each zero.
   let end = digits.length;
   while (end > start && digits[end - 1] === '0') end--;
   if (end === start) return 0n;

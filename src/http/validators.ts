@@ -19,7 +19,7 @@ export function IsInt64(options?: FieldOptions): PropertyDecorator {
   return applyDecorators(
     validateField('isInt64', findInt64Problem, options),
     Transform(({ value }: { value: unknown }) => toBigInt(value)),
-    // Else class-transformer would make a `new BigInt()` of an object, such as a LosslessNumber.
+    // Otherwise class-transformer would call `new BigInt()` for an object, such as a LosslessNumber.
     Type(() => Object),
   );
 }

@@ -23,7 +23,7 @@ const run = (line: string, input = ''): Promise<Ran> =>
 it('names the store on a terminal only, so that cron mails failures only', async () => {
   expect(await run('migrate')).toMatchObject({ code: 0, stderr: '' });
   const command = `${process.execPath} ${resolve('dist/src/cli.js')} token list >/dev/null`;
-  // Of util-linux: runs the command on a new terminal.
+  // This program of util-linux runs the command on a new terminal.
   const child = spawn('script', ['-qec', command, '/dev/null'], {
     cwd: store.folder,
     env: { PATH: process.env.PATH, DATABASE_URL: store.url },

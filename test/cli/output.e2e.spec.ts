@@ -62,7 +62,7 @@ describe('output that does not fit', () => {
   });
 
   it('issues no token, and a rotation leaves the old one as it is', async () => {
-    // Of the secret 10 bytes fit.
+    // Only 10 bytes of the secret fit.
     writeFileSync(join(target.folder, 'out'), 'x'.repeat(MIB - 10));
     expect(await redirect(target, 'token create nursery')).toEqual(CUT);
     for (const line of ['token create nursery', 'token create nursery --json'])

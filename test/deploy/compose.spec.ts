@@ -69,7 +69,7 @@ describe('compose.yaml', () => {
       for (const name of made.secrets ?? [])
         expect(COMPOSE.secrets[name]?.file).toBe(`./secrets/${name}`);
       expect(read('.gitignore').split('\n')).toContain('secrets/');
-      // That of the service is in its image.
+      // The service has its health check in its image.
       for (const name of Object.keys(made.depends_on ?? {}))
         if (name !== 'plant-store') expect(COMPOSE.services[name]?.healthcheck).toBeDefined();
     },

@@ -14,7 +14,7 @@ const INTERVAL_MS = 100;
 
 let store: TemporaryStore;
 const services = new Set<ServiceProcess>();
-/** Of the ready services: connections that are kept open, as a reverse proxy's. Nothing is sent again. */
+/** Keeps connections to the ready services open, as a reverse proxy does. Nothing is sent again. */
 const ready = new Map<ServiceProcess, Client>();
 afterEach(async () => {
   for (const service of services) await service.kill();

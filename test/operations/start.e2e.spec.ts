@@ -122,7 +122,7 @@ const ENGINES = {
   sqlite: 'database/sqlite/|node_modules/better-sqlite3/',
   postgres: 'database/postgres/|node_modules/(pg|pg-pool|pg-protocol|pg-copy-streams)/',
 };
-/** Of JSON Web Tokens. */
+/** The variables of JSON Web Tokens. */
 const OPTIONAL = 'node_modules/jose/';
 
 it('a service loads the engine that DATABASE_URL names, not the other one, nor what no variable asks for', async () => {

@@ -68,7 +68,7 @@ it("files that root's commands make beside a store belong to its owner", async (
   const owner = uid || 1;
   chownSync(store.path, owner, gid);
   expect((await cli('restore backup.sqlite')).code).toBe(0);
-  // As of a file that was replaced.
+  // A file that was replaced has this too.
   writeFileSync(`${store.path}-id`, '7');
   expect((await cli('token create nursery')).code).toBe(0);
   const folder = dirname(store.path);

@@ -122,7 +122,7 @@ export const listOpen = (folder: string): string[] =>
       try {
         return readlinkSync(link);
       } catch {
-        // That of the listing itself.
+        // The listing has opened one itself.
         return [];
       }
     })

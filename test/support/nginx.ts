@@ -43,9 +43,9 @@ export class Nginx {
   private constructor(
     private readonly folder: string,
     private readonly child: ChildProcessWithoutNullStreams,
-    /** Of HTTP. */
+    /** The port of HTTP. */
     readonly port: number,
-    /** Of HTTPS, if it has TLS. */
+    /** The port of HTTPS, if it has TLS. */
     readonly tlsPort: number,
   ) {}
 
