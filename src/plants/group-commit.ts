@@ -1,19 +1,21 @@
 /**
- * The group commit. A commit waits until the disk, or a standby, has stored it, which takes as long for many plants as for
- * one. So plants that arrive during a commit share the next one, and a single wait (docs/performance.md):
+ * The group commit. A plant, which a client creates, is durable once a commit has it on the disk, or on a standby. That takes
+ * as long for many plants as for one, so plants that arrive during a commit share the next one (docs/performance.md):
  *
  * 1. A request puts its plant into the queue, and waits. If 256 wait already, the service is overloaded and refuses the plant.
  * 2. A committer opens a batch window, a short time in which plants may still join: the clients of the group before have just
  *    been answered, and send their next plants. Without it, the first of these would be committed alone while the others wait.
- * 3. The window ends once the event loop has read its sockets without a new plant, or four times, or once the queue is full.
+ * 3. The window ends as soon as one round of reading sockets brings no further plant, after four rounds, or once the queue is
+ *    full. Committers share a window: the first takes the group, and the other may find the queue empty.
  * 4. The committer commits the oldest plants in one statement. Only then their requests are answered with 200: the plants are
  *    acknowledged. One whose id is taken is refused, unless it is the stored plant once more. Some engines have use for
  *    several committers at once. A committer ends when no plant waits.
- * 5. If a commit fails, an inspection of the store may find the reason: then the whole group fails. If not, one of the plants
- *    may be the reason: the halves of the group are committed, then their halves, until that plant fails alone.
- * 6. A request that waits for too long leaves with its plant. If that is being committed, the client learns that it may be
- *    stored.
- * 7. A stop waits for the committers: a client that has left may have left a plant in the queue.
+ * 5. The inspection compares the store with what it must be, each second and after a failed commit (database/inspection.ts). If
+ *    it finds a problem, the whole group fails. If not, one of the plants may be the reason: the halves of the group are
+ *    committed, then their halves, without further inspections, until that plant fails alone.
+ * 6. After half of DATABASE_TIMEOUT a request gives up, and takes its plant out of the queue. If the plant is being committed by
+ *    then, the response is a 503, after which it may be stored.
+ * 7. A stop waits for the committers: a client that has closed its connection does not take its plant out of the queue.
  */
 import { tracingChannel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -161,7 +163,7 @@ export class GroupCommit implements OnApplicationShutdown {
         if (conflicts.has(plant)) stored.reject(new ApiException(ERRORS.ID_TAKEN));
         else stored.resolve();
     } catch (cause) {
-      // The inspection that followed when the whole group failed has found nothing.
+      // For a half, the inspection after the whole group's failure has found nothing.
       const error = isHalf
         ? this.inspection.recordFailure(cause)
         : await this.inspection.explainFailure(cause);
@@ -180,7 +182,10 @@ export class GroupCommit implements OnApplicationShutdown {
 
 const CELL = new Int32Array(new SharedArrayBuffer(4));
 
-/** Resolves once Node has read its sockets again, as waitAsync() does: setImmediate() would wait for the end of a long turn. */
+/**
+ * Resolves once Node has read its sockets again. Node settles waitAsync() at its next poll, while setImmediate() would wait for
+ * the end of a round of the event loop, which may be long. The cell has the value 0, so it waits until it is notified.
+ */
 async function nextPoll(): Promise<void> {
   const { value } = Atomics.waitAsync(CELL, 0, 0);
   Atomics.notify(CELL, 0);

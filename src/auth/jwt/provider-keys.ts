@@ -1,16 +1,17 @@
 /**
  * The public keys with which the identity provider signs tokens.
  *
- * 1. The start begins to load them and does not wait, as a provider that is away must not delay it. A load asks the discovery
- *    document for their address each time, since a provider may move them, and reads them into a new set. If either fails, the
- *    old set stays: its tokens are accepted while the provider is away.
+ * 1. The start begins to load them and does not wait, as a provider that is away must not delay it. A load reads their address
+ *    from the discovery document each time, since a provider may move them, unless AUTH_JWKS_URL says it, and reads them into a
+ *    new set. If either fails, the old set stays: its tokens are accepted while the provider is away.
  * 2. A timer reloads them every minute. Without it a key that the provider has removed, perhaps because it was stolen, would be
- *    accepted until the next restart.
+ *    accepted until the next restart; while the provider is away, it is.
  * 3. A token whose key is unknown causes a reload, as the provider may just have begun to sign with that key. Such tokens share
  *    one reload and cause no other for 5 s: anybody can invent the id of a key, and would make us flood the provider. jose has
- *    a cooldown too, but that begins only with a reload that succeeds. Tokens with a known key never wait for this.
- * 4. If the process stood still for longer than a minute, every token waits for a reload first, as its key may have been removed
- *    meanwhile. If that reload fails, the known keys are used all the same.
+ *    a cooldown too, but that begins only with a reload that succeeds. Tokens with a known key wait for a reload in one case:
+ * 4. If the latest reload began more than 65 s ago, the timer's and both requests' timeouts together, then the process stood
+ *    still, as in a suspended machine. Then every token waits for a reload, as its key may have been removed meanwhile. If that
+ *    reload fails, the known keys are used all the same.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Logger } from '@nestjs/common';

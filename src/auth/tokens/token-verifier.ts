@@ -1,17 +1,18 @@
 /**
- * Verifies tokens against the database. A query for each request would cost more than the create, and forged tokens would make
- * the database do as much work as valid ones:
+ * Verifies tokens against the database. A query for each request would cost more than the create of a plant, and forged tokens
+ * would make the database do as much work as valid ones:
  *
- * 1. A token that was found, by the hash that the database has of it, is accepted from the cache for 4 s after the query was
- *    sent, and no longer: an operator who revokes it can rely on that. One that was not found may be created at any time, and
- *    is not kept.
+ * 1. A token is looked up by its hash. What the query found is used for 4 s after the query was sent, and no longer: an operator
+ *    who revokes the token can rely on that. A token that was not found may be created at any time, and is not kept.
  * 2. From 2 s on, a request with it has it looked up again in the background, and does not wait. So a busy token never makes
  *    its requests wait for the database.
  * 3. Lookups that come while a query is in progress share the next query: however many tokens are forged, there is one at a
  *    time. All that wait for one token share its lookup.
- * 4. Requests that wait for a lookup are limited, as their memory is not free until it ends. Those of tokens that the cache
- *    knows, even too old, have a limit of their own, so that a flood of forged tokens does not shut them out.
- * 5. A token is called unknown only while the store is as it must be: in a store with a problem, its row may only be hidden.
+ * 4. At most 320 requests wait for a lookup (WaitLimit), as a request that has timed out keeps its memory until the lookup ends.
+ *    Those of tokens that the cache knows, even too old, have a limit of their own, so that a flood of forged tokens does not
+ *    shut them out.
+ * 5. A token is called unknown only if its row cannot be hidden: the writer asks the database whether it hides rows from this
+ *    role, and the inspection of the store, which runs each second, must have found no problem.
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';

@@ -3,13 +3,15 @@
  *
  * 1. TypeORM borrows a session for each statement or transaction. A statement that takes too long fails, but the server may
  *    work on: until it responds, the session hangs, and is lent to nobody (session.ts).
- * 2. Hanging sessions count among the ten of the pool: if each were replaced, a slow server would soon have no connections
- *    left, for anybody. While all ten hang, nothing is sent. Once the server responds in one, those that hang for long are
+ * 2. A session adds itself to `hanging`, and has pg's cancel request sent. Hanging sessions count among the ten of the pool: if
+ *    a new login replaced each, a slow server, which works on in the old ones, would soon have no connections left, for anybody.
+ *    While all ten hang, a request fails at once. When the server responds in any session, those that hang for long are
  *    closed, as their connections may be dead.
- * 3. A service inspects a new session before it lends it, as the settings of a role show only after a login. Each problem of
- *    the store begins a new generation: a session of an earlier one may have the settings that were the problem, and is
- *    replaced.
- * 4. If the server, or the role, may have no more sessions, a request waits for half a timeout: one of ours may become idle.
+ * 3. While a service runs, and not a command, a new session is inspected before it is lent, as the settings of a role show only
+ *    after a login. The inspector counts its findings, by the number `generation`: a session from before the latest one may
+ *    have the settings that were the problem, and is replaced by a new login.
+ * 4. If the server, or the role, may have no more sessions, a request waits for half of a statement's timeout: one of ours may
+ *    become idle.
  */
 import { Pool, type PoolClient, type PoolConfig, type QueryResult } from 'pg';
 import type { EntityManager } from 'typeorm';
@@ -20,7 +22,7 @@ import { SessionClient } from './client.js';
 import type { PostgresInspector } from './inspector.js';
 import { Session } from './session.js';
 
-/** Groups in flight, lookups of tokens and the like need 8; 2 more replace sessions that hang. */
+/** Groups of plants that are being committed, lookups of tokens and the like need 8; 2 more replace sessions that hang. */
 const MAX_SESSIONS = 10;
 /** How long a session may hang while others work, as a multiple of a statement's timeout. */
 const MAX_HANG_IN_TIMEOUTS = 10;
@@ -89,7 +91,7 @@ export class CheckedPool {
     }
   }
 
-  /** @throws StoreProblem; the database's error */
+  /** Reads the generation first: a problem that is found meanwhile makes this session an old one. @throws StoreProblem; the database's error */
   private async inspect(session: Session): Promise<void> {
     const query = async (sql: string, values?: unknown[]): Promise<unknown> =>
       ((await session.query(sql, values)) as QueryResult).rows;

@@ -1,14 +1,15 @@
 /**
- * Which file a log belongs to. SQLite writes commits to the log (the file `-wal`) first, and whoever opens the file later
- * plays what is left of it back, into whatever file then has the name: an operator who has replaced the file would get a
+ * Which file a write-ahead log belongs to. SQLite writes commits to this log (the file `-wal`) first, and whoever opens the
+ * file later copies what is left of it into whatever file then has the name: an operator who has replaced the file would get a
  * mixture.
  *
- * 1. Each start gives the file a new id, in its header, and keeps that in a file beside it, `-id`, too. A restored backup, or
- *    a copy from before that start, has another id. Until the header is written it has the former id: both are kept so long.
- * 2. Whoever opens a file that has a log compares the header with `-id` first. If they differ, nobody opens the file until the
- *    operator has decided: the log may have the latest plants of the other file.
- * 3. A file without a log, or with an empty one, may replace another. It then owns the log to come, unless a service still
- *    runs on the other file.
+ * 1. Each start gives the file a new id, SQLite's `application_id` in its header, and keeps it in a file beside it, `-id`, too
+ *    (engine.ts, recover). A restored backup, or a copy from before that start, has another id. A checkpoint writes the header,
+ *    which may be later: until then `-id` has both the former id and the new one.
+ * 2. Before a service or a command opens a file that has a log, it compares the header with `-id`. If they differ, it fails
+ *    until the operator has decided: the log may have the latest commits of the other file.
+ * 3. A file without a log, or with an empty one, may replace another: its id is written to `-id`. That fails if a service still
+ *    runs on the other file, which the lock `-lock` tells.
  */
 import {
   closeSync,
@@ -24,10 +25,10 @@ import { ID_OFFSET } from './content.js';
 import { giveToOwner, IDS_SUFFIX, lockFile } from './files.js';
 import { moveAside } from './put-back.js';
 
-/** The place in a header of the format's version for writers, which is 2 if the file uses a write-ahead log. */
+/** The place of the file format's write version in the header, which is 2 if the file uses a write-ahead log. */
 const VERSION_OFFSET = 18;
 
-/** Keeps the ids that the file may have. If this file is lost, the store may have any. */
+/** Keeps the ids that the file may have. If `-id` is lost, any id is right. */
 export function writeIds(file: string, ids: readonly number[]): void {
   const unfinished = `${file}${IDS_SUFFIX}.partial`;
   writeFileSync(unfinished, ids.join(' '), { flush: true });

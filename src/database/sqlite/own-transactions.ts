@@ -1,12 +1,14 @@
 /**
- * A transaction of its own for each operation of TypeORM on SQLite. TypeORM has one query runner, and so one transaction, for
- * the one connection: a save() of one request would join the transaction of another, resolve before that has committed, and be
- * undone by its rollback.
+ * A query runner of its own for each operation of TypeORM on SQLite, that is, for each save(), find() or transaction() that
+ * asks for one. TypeORM's driver keeps one runner, and so one transaction, for its one connection: a save() of one request
+ * would join the transaction of another, resolve before that has committed, and be undone by its rollback.
  *
- * 1. Each operation gets a new runner on the same connection, whose statements this file replaces.
+ * 1. Store.createQueryRunner() hands each new runner to {@link OwnTransactions.separate}, which makes the driver forget it, and
+ *    replaces its methods query() and release().
  * 2. The first statement of a runner waits for its turn, which lasts until the connection is in no transaction any more: after
  *    that statement, or after COMMIT or ROLLBACK. So the statements of two transactions are never mixed.
- * 3. A statement whose turn does not come in time fails: it may be called inside of the transaction that it waits for.
+ * 3. A statement whose turn does not come in time fails. Otherwise one that is called within a transaction, but not by that
+ *    transaction's manager, would wait for the transaction's end, which waits for it.
  * 4. A runner that is released in a transaction rolls it back: nobody else would ever get a turn.
  */
 import type { Database } from 'better-sqlite3';
@@ -23,7 +25,7 @@ export class OwnTransactions {
   constructor(
     private readonly driver: BetterSqlite3Driver,
     private readonly timeoutMs: number,
-    /** See writer.ts: a promise that never settles, so that no other operation begins. */
+    /** If the process must exit (writer.ts), returns a promise that never settles: the turn never ends, and nothing else begins. */
     private readonly awaitExitIfFatal: (error: unknown) => Promise<never> | undefined,
   ) {}
 
@@ -35,6 +37,7 @@ export class OwnTransactions {
       sql: string,
       ...rest: unknown[]
     ) => Promise<unknown>;
+    /** The turn of the open transaction. */
     let transaction: Disposable | undefined;
     return Object.assign(runner, {
       query: async (sql: string, ...rest: unknown[]) => {
@@ -62,7 +65,10 @@ export class OwnTransactions {
     return (this.driver.databaseConnection as Database).inTransaction;
   }
 
-  /** @throws StoreUnavailableException if the turns before this one are not over in time */
+  /**
+   * Waits for the turns before this one. A turn that has expired counts as ended, but those after it wait for those before it
+   * all the same. @throws StoreUnavailableException if they are not over in time
+   */
   private async takeTurn(): Promise<Disposable> {
     const { last } = this;
     const turn: PromiseWithResolvers<void> = Promise.withResolvers();

@@ -2,17 +2,19 @@
  * The write path of SQLite. Its driver is synchronous: on the main thread, each wait for the disk would stop all requests. So
  * two threads write, each with a connection of its own (writer.worker.ts):
  *
- * 1. The committer runs each statement as a commit of its own, and syncs the log (SQLite's write-ahead log, the file `-wal`).
- *    Only then a plant is acknowledged: a crash loses nothing of which a client was told.
+ * 1. The committer runs each statement, mostly the insert of a group of plants, as a commit of its own, and syncs the log
+ *    (SQLite's write-ahead log, the file `-wal`). Only then their clients get a 200: a crash loses nothing that was acknowledged.
  * 2. Once the log has some pages that the store's file lacks, a checkpoint copies them, or it would fill the disk: the
  *    checkpointer most of them while commits go on, then the committer the rest, between two commits. SQLite's own checkpoints
  *    would make a commit wait for all of it, and ignore errors.
- * 3. Other connections, such as that of TypeORM's repositories, write to the log as well, and start no checkpoint. An
- *    inspection of the store, which the committer runs each second, returns the size of the log, and may start one.
+ * 3. Each second the committer also inspects the store, that is, compares it with what its migrations made: a difference is a
+ *    problem, with the operator's commands to end it as its remedy. Other connections, such as that of TypeORM's
+ *    repositories, write to the log and start no checkpoint: the inspection returns the size of the log, and may start one.
  * 4. After a failed sync nobody knows what is on the disk: Linux drops the unwritten pages, and the next sync succeeds without
  *    them (wiki.postgresql.org/wiki/Fsync_Errors). So the process exits, without the checkpoint that SQLite runs as its last
  *    connection closes. The next start recovers the store from its log.
- * 5. If somebody has overwritten the files, a stop exits in the same way: the log does not belong to the file that is there.
+ * 5. If somebody has overwritten the files, a stop exits in the same way: the log does not belong to the file that is there, and
+ *    TypeORM's connection, as the last one, would copy it into that file as it closes.
  * 6. Whoever waits for the store while the process exits gets {@link SqliteWriter.untilExit}, a promise that never settles:
  *    neither a success nor a failure would be known to be right.
  */
@@ -34,26 +36,26 @@ const PAGE_BYTES = 4_096;
 const WARN_FROM_PAGES = 2 ** 15;
 
 const SYNC_FAILED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
-/** The code that a thread throws when somebody else has written to the files. */
+/** The code, named after SQLite's by writer.worker.ts, of a file that somebody else has written to. */
 const OVERWRITTEN = 'SQLITE_READONLY_OVERWRITTEN';
 /** A checkpoint writes many parts and syncs once: an error in any part makes that sync useless. */
-const CHECKPOINT_FAILED = /^SQLITE_IOERR/;
+const CHECKPOINT_IO_FAILED = /^SQLITE_IOERR/;
 
 export class SqliteWriter extends Writer {
   readonly statements = statements;
   /** SQLite has one lock for all that write: a second group would only wait for the first one. */
   readonly concurrency = 1;
   private readonly logger = new Logger('Store');
-  /** Shared with the threads, and 1 once they must not wait for locks any more. */
+  /** The threads read it while they wait for a lock, and give up once it is 1. */
   private readonly abandoned = new Int32Array(new SharedArrayBuffer(4));
   private readonly committer: SqliteThread;
   private readonly checkpointer: SqliteThread;
-  /** How many pages the latest checkpoint could not copy, because a transaction still reads the older ones. */
+  /** How many pages the latest checkpoint could not copy, as a transaction still reads older ones; Infinity after a failure. */
   private leftPages = 0;
   private checkpoint: Promise<void> | undefined;
   private warnAtPages = WARN_FROM_PAGES;
   private expected: Expected | undefined;
-  private isClosed = false;
+  private isClosing = false;
   /** Set once the process exits, and never settled. */
   private untilExit: Promise<never> | undefined;
 
@@ -109,14 +111,15 @@ export class SqliteWriter extends Writer {
   }
 
   override async close(): Promise<void> {
-    this.isClosed = true;
+    this.isClosing = true;
     await this.checkpoint;
-    // The caller closes the store next, which copies the log: this checkpoint finds first whether that may be done.
+    // TypeORM closes its connection next, which copies the log into the file: this checkpoint finds whether that may be done.
+    // Other errors, such as a lock that another process holds, leave the copying to that connection, or to the next start.
     await this.committer.run('checkpoint').catch((error: unknown) => {
       const code = readCode(error);
       if (code === OVERWRITTEN)
         void this.exit(`${describeError(error)}; the process ends, and leaves the log as it is`);
-      else if (CHECKPOINT_FAILED.test(code)) void this.exitUnsynced('a checkpoint', error);
+      else if (CHECKPOINT_IO_FAILED.test(code)) void this.exitUnsynced('a checkpoint', error);
     });
     await this.checkpointer.close();
     await this.committer.close();
@@ -124,7 +127,7 @@ export class SqliteWriter extends Writer {
   }
 
   private limitLog({ log, checkpointed }: LogSize): void {
-    if (!this.isClosed && log - checkpointed >= this.leftPages + CHECKPOINT_AFTER_PAGES)
+    if (!this.isClosing && log - checkpointed >= this.leftPages + CHECKPOINT_AFTER_PAGES)
       this.checkpoint ??= this.runCheckpoint();
   }
 
@@ -135,7 +138,8 @@ export class SqliteWriter extends Writer {
       this.leftPages = log.log - log.checkpointed;
       this.warnOfReader(log.log);
     } catch (error) {
-      if (CHECKPOINT_FAILED.test(readCode(error))) await this.exitUnsynced('a checkpoint', error);
+      if (CHECKPOINT_IO_FAILED.test(readCode(error)))
+        await this.exitUnsynced('a checkpoint', error);
       // No commit is to start the next try, but the next inspection, which resets this number.
       this.leftPages = Infinity;
       this.logger.warn(`checkpoint failed, will be retried: ${describeError(error)}`);

@@ -1,19 +1,21 @@
 /**
- * One of the two threads that write to a store on SQLite (writer.ts). It has a connection of its own, and runs one task after
- * the other: a statement, an inspection, or a checkpoint, which copies the log (the file `-wal`, to which commits go) into the
- * store's file.
+ * A thread that writes to a store on SQLite. writer.ts starts two of them: the committer, which runs statements, inspections
+ * and the end of each checkpoint, and the checkpointer. A checkpoint copies the log (the file `-wal`, to which commits go) into
+ * the store's file. Each thread has a connection of its own, and runs one task after the other; the task `null` closes it.
  *
- * 1. It opens the file by its name, and checks before and after that each name leads to what the main thread has opened: into
- *    another file, SQLite would play the log as it closes.
- * 2. A statement is a commit of its own. The names are checked again before it is acknowledged: SQLite goes on writing to a
- *    file that was moved or removed, where no start would find the plants. Until the file is back nothing more is written, so
- *    that a copy that somebody makes of it stays whole.
- * 3. Before a checkpoint, and before each statement once that was found, it checks whether somebody else has written to the
- *    files. If so it writes nothing: two stores would be mixed.
- * 4. While another connection holds SQLite's lock, a task is tried again until its time is over, or the process is to exit.
+ * 1. It opens the file by its name, and checks before and after that each name leads to what the main thread has opened: SQLite
+ *    would copy the log into whatever file has the name. (The thread's close copies nothing, as the main thread's connection
+ *    is still open.)
+ * 2. A statement is a commit of its own. Before it is acknowledged the names are checked again: SQLite goes on writing to a
+ *    file that was moved or removed, where no start would find the commit. From then on each statement is refused before it
+ *    runs, until the names lead to the files again: whoever copies the moved file gets it whole.
+ * 3. Before each checkpoint it checks whether somebody else has written to the files (content.ts). If so, it refuses the
+ *    checkpoint, and from then on each statement: two stores would be mixed.
+ * 4. While another connection holds SQLite's lock, a task is tried again until its time is over, or the process is to exit. A
+ *    statement may thus run twice, which does no harm: rows that are there are not inserted again.
  *
- * Under Jest, Node.js runs this file and those that it loads as they are, without their types. So they name each other with
- * `.ts`, and import nothing but types from further files.
+ * The tests have this file as TypeScript, which Node.js runs by leaving the types out. It resolves no `.js` to a `.ts`: so this
+ * file and those that it loads name each other with `.ts`, and import nothing but types from any other file of src.
  */
 import { openSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -54,7 +56,7 @@ const readLogSize = database.prepare<[], LogSize>(READ_LOG_SIZE);
 const log = (store.log = openSync(`${file}-wal`, 'r'));
 const pageSize = database.pragma('page_size', { simple: true }) as number;
 const content = new Content({ file, descriptor, log, pageSize, ids, awaitLogSize });
-// The first check keeps what later ones compare the files with.
+// The first check records what later ones compare the files with.
 content.findOverwritten();
 const list = <Row>(sql: string, ...parameters: readonly unknown[]) =>
   prepare(sql).all(...parameters) as Row[];
@@ -128,7 +130,7 @@ function findMisplaced(): Finding | undefined {
   }
 }
 
-/** @throws Error with a code of our own, which begins as SQLite's code of a file that was moved */
+/** @throws Error with a code of our own, with SQLite's prefix for what must not be written: store-errors.ts knows that */
 function assertOwnContent(): void {
   const found = content.findOverwritten();
   if (found) throw makeError(found, 'SQLITE_READONLY_OVERWRITTEN');
