@@ -1,12 +1,12 @@
 /**
  * The work of `import`, which sends the lines of a file to a running service, each as a plant.
  *
- * 1. Lines are read while fewer than 32 wait for a response, and sent at once, each on a connection of its own: the service
- *    can store them together, and a file of any size needs little memory.
+ * 1. Lines are read while the oldest that has no response is fewer than 32 lines back, and each is sent immediately, on a
+ *    connection of its own: the service can store them in one commit, and a file of any size needs little memory.
  * 2. A try that fails for a reason that may pass, such as a lost connection or an overload, is repeated, later each time. The
- *    plant may have been stored all the same: the service responds to a plant that it has as to a new one. A reason that
- *    stays, such as an invalid token, ends the import at once.
- * 3. A 200 counts only if it has the plant that was sent, and a 400 only if it has an Error body of the service: at a wrong
+ *    plant may have been stored all the same: to the same id with the same content the service responds as to a new plant. A
+ *    reason that stays, such as an invalid token, ends the import at once.
+ * 3. A 200 counts only if it has the plant that was sent, and a 400 only if it has a number and a message: at a wrong
  *    address, another service may send either. The import goes on after a plant that was refused.
  * 4. Responses come in any order. Each line is counted after the lines before it, so that the report can name the line up to
  *    which every plant has its response.

@@ -2,14 +2,15 @@
  * The requests in progress on each connection. A client may pipeline, which means to send requests before it has the
  * responses: Node would give all of them to the service at once, so that one connection could have thousands in progress.
  *
- * 1. The first middleware gives a request its context, and adds it to the list of its connection. It is removed once its
- *    response is sent and all of it is read.
- * 2. With two requests in the list, a further one closes the connection. A client that does not pipeline may have two, as its
- *    next request can arrive before Node reports that the former response was sent.
+ * 1. The first middleware gives a request its context, which adds itself to the list of its connection. It removes itself once
+ *    the response is sent and all of the request is read.
+ * 2. With two requests in the list, a further one destroys the connection, and with it the responses. A client that does not
+ *    pipeline may have two, as its next request can arrive before Node reports that the former response was sent.
  * 3. A request after a response with `Connection: close` is not processed (RFC 9112, section 9.6), as its client would not
- *    learn the outcome. It still counts as in progress.
- * 4. A connection is closed gently: it is read until the client closes its side, for a second at most. If the service closed
- *    it with bytes unread, the system would send a reset, which takes the response from a client that is still sending.
+ *    learn the outcome. The request before it is in the list once more in its place.
+ * 4. A connection whose last response says `close` is closed gently: Node reads and drops what still comes until the client
+ *    closes its side, for a second at most. If the service closed it with bytes unread, the system would send a reset, which
+ *    takes the response from a client that is still sending.
  * 5. Once the service stops, the last response of each connection closes it.
  */
 import type { Socket } from 'node:net';

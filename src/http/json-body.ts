@@ -1,17 +1,18 @@
 /**
  * Reads the JSON body of a request (RFC 8259) for `@Body()`.
  *
- * 1. It is a guard, as Express's parsers run before Nest's guards: anybody could have bodies parsed. OperationGuard calls it
- *    once the token is valid and within its rate limit.
+ * 1. It is a guard: Express's parsers run before Nest's guards, so that anybody could have bodies parsed. OperationGuard calls
+ *    it once the token is valid and within its rate limit.
  * 2. What the headers tell is refused before a byte is read: another media type, a compressed body, more than 64 KiB.
  * 3. Most bodies have arrived together with their headers, and are taken at once. Others are read in parts, and refused as
- *    soon as the parts are more than 64 KiB. A large one waits for its turns: parsed one after another without a pause, many
- *    of them would keep new clients waiting.
+ *    soon as the parts are more than 64 KiB. A large one waits for turns, rounds of the event loop that it has alone in the queue
+ *    of turns.ts: parsed one after another without a pause, many of them would keep new clients waiting.
  * 4. What was read stays bytes, `request.rawBody`. `request.body` is parsed each time that somebody reads it, and only the
- *    reader keeps it: parsed JSON may take ninety times its bytes, and requests wait, for their token and for their commit.
+ *    reader keeps it: parsed JSON may take ninety times its bytes, and requests wait for their commit, or, if the body was late,
+ *    for another look at their token.
  * 5. Levels of nesting are counted before the library parses, as it recurses for each: a stack overflow would be a 500.
- * 6. Numbers keep every digit: a number is a number if a double has all of its digits, otherwise a bigint if it is an int64,
- *    otherwise a LosslessNumber.
+ * 6. Numbers keep every digit: an integer is a number if it is a safe one, otherwise a bigint if it is an int64; any other is a
+ *    number if a double has all of its digits, otherwise a LosslessNumber.
  */
 import { isUtf8 } from 'node:buffer';
 import {
@@ -59,6 +60,7 @@ const PARSED_WHEN_READ: PropertyDescriptor & ThisType<RawBodyRequest<Request>> =
   configurable: true,
   get() {
     if (this.rawBody) return parseJson(this.rawBody);
+    // It refuses the missing media type of a body that is missing.
     checkType();
     return undefined;
   },
@@ -106,7 +108,6 @@ async function readBody(request: Request): Promise<Buffer> {
   // Most bodies arrive with their headers. Without a size, read() would return one piece of several.
   const isHere = length > 0 && request.readableLength === length;
   const body = isHere ? (request.read(length) as Buffer) : await readParts(request);
-  // A turn is one round of the event loop.
   if (body.length > 1_024) await bodies.take(request, Math.ceil(body.length / 4_096));
   // The client has left, or its request was late and got 408: the plant must not be stored.
   if (!request.socket.writable || res?.headersSent) throw ENDED_EARLY;
@@ -154,7 +155,7 @@ const TOO_DEEP = new ApiException(
 
 /** @throws ApiException TOO_LARGE */
 function checkDepth(text: string): void {
-  // Most bodies have fewer characters than so many brackets.
+  // Fewer characters cannot be nested deeper, and most bodies have fewer.
   if (text.length <= MAX_DEPTH) return;
   let [depth, isInString] = [0, false];
   for (let i = 0; i < text.length; i++) {

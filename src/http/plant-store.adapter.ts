@@ -2,11 +2,11 @@
  * Nest's Express adapter, with the limits that Node has for a server and Nest has no option for: without them a client, even
  * without a token, could take all connections or all memory, and keep them.
  *
- * 1. The server accepts a number of connections. It closes one that takes too long for a handshake, headers, a body or the
- *    next request, or on which nothing is sent for long.
- * 2. connections.ts closes a connection that has too many requests at once. Node goes on to parse what it has read by then, 64
- *    KB with thousands of requests, and would keep two objects for each until the connection is closed. Its own option for the
- *    classes of these objects lets all of them share one pair.
+ * 1. The server accepts 256 connections, and closes further ones at once. It closes one that takes too long for a handshake,
+ *    headers, a body or the next request, or on which neither side sends anything for long.
+ * 2. connections.ts destroys a connection that has a third request in progress. Node goes on to parse what it has read by then,
+ *    64 KB with thousands of requests, and would keep two objects for each until that is done. Its own option for the classes
+ *    of these objects lets all of them share one pair, SURPLUS, which the listener ignores.
  * 3. Node would refuse a request without Host by itself, without an Error body, and send `100 Continue` before a token is
  *    verified. Such requests reach Express as any other, with a target that Express can route.
  * 4. If a connection cannot be accepted, Node emits an error, which would end the process: it is logged.
@@ -35,12 +35,15 @@ const TIMEOUTS = {
   connectionsCheckingInterval: SECOND,
 } satisfies ServerOptions;
 const MAX_HANDSHAKE_MS = 10 * SECOND;
-/** The maximum time without a byte read or written is longer than a request waits for the store. */
+/** The maximum time without a byte read or written. A request waits for the database for less: DATABASE_TIMEOUT is at most 60 s. */
 const IDLE_TIMEOUT_MS = 75 * SECOND;
 /** Each connection takes a file descriptor, the memory of two requests, and with TLS some 100 KB of OpenSSL's. */
 const MAX_CONNECTIONS = 256;
 
-/** Stands for each request behind the one for which its connection was closed, and drops its body. */
+/**
+ * Stands for each request behind the one for which its connection was destroyed. To Node's parser it is complete and takes
+ * every part of a body, so that nothing of it is kept.
+ */
 const SURPLUS = Object.assign(new IncomingMessage(new Socket().destroy()).destroy(), {
   complete: true,
   push: () => false,
@@ -81,12 +84,12 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const listener: RequestListener = (request, response) => {
       if (request.socket.destroyed) return;
       const { url = '' } = request;
-      // Express cannot route a target without a path, such as `*`; this path has no route either.
+      // Express cannot route a target without a path, such as `*`. The path `/*` has no route, so the response is 404.
       if (!url.startsWith('/')) request.url = TARGET.exec(url)?.[1] ?? '/*';
       app(request as Request, response as Response);
     };
     const options = { ...TIMEOUTS, ...CLASSES, requireHostHeader: false };
-    // A stop waits for connections in a handshake: closeAllConnections() does not close them.
+    // A stop waits for connections in a handshake, which closeAllConnections() does not close: half of its time is left after them.
     const handshakeTimeout = Math.min(MAX_HANDSHAKE_MS, this.config.shutdownTimeout / 2);
     const server = httpsOptions
       ? https.createServer({ ...httpsOptions, ...options, handshakeTimeout }, listener)

@@ -116,9 +116,20 @@ describe('what to do about damage is said', () => {
     expect((await runMain(source, {})).stderr).toMatch(DAMAGED);
   });
 
-  it("by the service's log and /readyz", async () => {
+  it.each([
+    ['of its own', 'sqlite_autoindex_tokens_1', ''],
+    [
+      'of an operator',
+      'own',
+      `CREATE TABLE t AS SELECT * FROM tokens; DROP TABLE tokens;
+       CREATE TABLE tokens (id integer PRIMARY KEY AUTOINCREMENT NOT NULL, name text NOT NULL, hash text NOT NULL,
+         created_at bigint NOT NULL, expires_at bigint, revoked_at bigint, last_used_at bigint);
+       INSERT INTO tokens SELECT * FROM t; DROP TABLE t; CREATE UNIQUE INDEX own ON tokens (hash);`,
+    ],
+  ])("by the service's log and /readyz, in an index %s", async (_whose, index, prepare) => {
     const token = await makeToken(source, 'nursery');
-    await damage('sqlite_autoindex_tokens_1', 0);
+    await source.execute(prepare);
+    await damage(index, 0);
     const env = { MANAGEMENT_PORT: '0' };
     const service = await ServiceProcess.start({ store: source, token, env });
     expect(await service.client().create({ id: 1n, name: 'oak' })).toMatchObject({ status: 503 });

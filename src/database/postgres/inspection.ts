@@ -1,7 +1,9 @@
 /**
  * What a store on PostgreSQL must be, as SQL. inspector.ts runs it when the store is opened, and a service once a second: the
  * server, the role or the tables may be changed meanwhile. One statement reads the catalog, PostgreSQL's own tables, and
- * returns each difference as a problem with its reason and remedy:
+ * returns each difference as a finding with its reason, its remedy and its effect: rows are `hidden` from the role, something
+ * is `missing`, plants are `unsafe`, or the server is `read-only`. While there is one, the service responds to creates with
+ * 503. Of several the one with the lowest rank is told, as it may be the reason of the others.
  *
  * 1. The server keeps what it reports as written, and the session writes and reads as requests need it.
  * 2. The store is in the first schema of search_path, where new tables would go, and the role sees no other store: otherwise a
@@ -12,8 +14,9 @@
  * 5. A unique index has the key alone: otherwise an id could be stored twice.
  * 6. No row is hidden from the role, and it has the rights that its work needs.
  *
- * Rows are read only where the catalog is as it must be: no migration is missing, and sequences are ahead of their columns.
- * Triggers, rules and further constraints are the operator's: LIST_MEDDLERS lists those that may change or drop a plant.
+ * Only if all that is so, inspector.ts reads rows too: whether a migration is missing, and a sequence behind its column.
+ * Triggers, rules and further constraints are the operator's: a start warns of triggers and rules that may change or drop a
+ * plant, by LIST_MEDDLERS.
  */
 import { readCatalog, type Size } from './catalog.js';
 import { listWeaknesses, SESSION, SETTINGS, UNSET } from './settings.js';
@@ -27,10 +30,16 @@ const CHOOSE_SCHEMA = `
     current_user, current_database(), coalesce(other, 'public'))`;
 
 /**
- * Returns one row: `problems`, the gravest first, the `sequences`, whether there are workers of Citus, and what identifies the
- * `server`, the `database` and the `tables`. Parameters: the tables with the rights that are needed, as JSON; whether a
- * service runs, so that there must be a store; whether the role must be able to write. @param server SQL of the server's
- * identifier
+ * Returns one row: `problems`, the gravest first, the `sequences`, whether there are workers of Citus, which are inspected too,
+ * and what identifies the `server`, the `database` and the `tables`, as any may be another one a second later. catalog.ts says
+ * what `place`, `stores`, `found`, `parts` and `cols` are. Parameters:
+ *
+ * - $1: the tables, with the rights that the role needs on them, as JSON;
+ * - $2: whether a service runs. Then each missing table is told; before a start, one finding tells of a missing store. Then
+ *   also each commit sets UNSET by itself;
+ * - $3: whether the role must be able to write.
+ *
+ * @param server SQL of the server's identifier
  */
 export const findProblems = (server: string, size: Size): string => `
 ${readCatalog(size)}

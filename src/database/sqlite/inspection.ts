@@ -1,6 +1,9 @@
 /**
- * What a store on SQLite must be. Whoever opens one inspects it by this file, and the service once a second: an operator may
- * change the store meanwhile. Each difference is a problem with its remedy, and the service stores nothing until it is gone.
+ * What a store on SQLite must be: what the migrations made, with its plants, and the tokens of those who may create plants.
+ * Whoever opens a store inspects it by this file, and the service once a second, as an operator may change it meanwhile. Each
+ * difference is a finding, with its remedy and its effect: rows are `hidden`, something is `missing`, or plants are `unsafe`.
+ * While there is one, the service responds to creates with 503 (database/inspection.ts); a command that only reads goes on
+ * unless rows are hidden.
  *
  * 1. Its files are those that were opened, each by its one name: place.ts.
  * 2. As bytes, the file and its log are the store's own: content.ts.
@@ -11,10 +14,11 @@
  *    Where the service writes no value, a column may be null, or has a default. The key is the primary key, or alone in a
  *    unique index of all rows: otherwise an id could be stored twice.
  * 6. It has run every migration. Further migrations, tables and columns are a newer version's, or the operator's.
- * 7. Each index of a key can be read: a damaged one fails lookups of tokens, while plants are still committed.
+ * 7. The first page of each index of a key can be read. If one is damaged, tokens are not found, while creates of those in the
+ *    cache still succeed.
  *
- * The writer's thread inspects all of it. Whoever opens a store on the main thread inspects 4 to 6. The thread loads this
- * file: its imports are as writer.worker.ts says.
+ * The writer's thread, which has a connection of its own, inspects all of it. Whoever opens a store on the main thread inspects
+ * 4 to 6. The thread loads this file: its imports are as writer.worker.ts says.
  */
 import type { Finding } from '../store-errors.ts';
 import type { TableShape } from '../tables.ts';
@@ -38,7 +42,11 @@ const RENAME_BACK =
 const PUT_BACKUP =
   "'put a backup in its place, which has every row, but no further column: stop the service, then ' || (SELECT put_backup FROM given)";
 
-/** Finds texts that are not UTF-8, and what tables lack of what the migrations make. Parameters: tables, as JSON; both commands. */
+/**
+ * Finds texts that are not UTF-8, and what tables lack of what the migrations make. `wanted` are the tables that must be there,
+ * and `found` the same with the type that each has; `held` are the columns that they have, `named` those that they must have,
+ * and `cols` the latter beside the former. Parameters: the tables, as JSON; both commands.
+ */
 const FIND_PROBLEMS = `
 WITH given (tables, put_backup, convert_to_utf8) AS (SELECT ?, ?, ?),
 wanted AS (
@@ -61,7 +69,7 @@ cols AS (
     'the column ' || named.name || ' of ' || named."table" AS what
   FROM named LEFT JOIN held ON held."table" = named."table" AND held.name = named.name COLLATE NOCASE
 )
--- Rows count as hidden: a command would report each text as damaged.
+-- The effect is that of hidden rows, so that commands that read stop too: they would report each text as damaged.
 SELECT 'hidden' AS effect, 'its texts are ' || encoding || ', not UTF-8' AS what, 'stop the service, then ' || convert_to_utf8 AS remedy
 FROM given, pragma_encoding WHERE encoding <> 'UTF-8'
 UNION ALL
@@ -94,7 +102,7 @@ WHERE type = 'table' AND EXISTS (SELECT 1 FROM held WHERE "table" = found.name A
     SELECT 1 FROM pragma_index_list(found.name) AS i JOIN pragma_index_info(i.name) AS c
     WHERE i."unique" AND NOT i.partial GROUP BY i.name HAVING count(*) = 1 AND max(c.name) = key COLLATE NOCASE))`;
 
-/** Finds 4 without the log, 5 and 6. */
+/** Finds the encoding of 4, 5 and 6. */
 export function inspectBySql(list: ListRows, expected: Expected): readonly Finding[] {
   const { tables, putBackup, convertToUtf8 } = expected;
   const found = list<Finding>(FIND_PROBLEMS, JSON.stringify(tables), putBackup, convertToUtf8);
@@ -117,11 +125,11 @@ export function inspectLogMode(list: ListRows): Finding[] {
   return [unsafe(`the store has no write-ahead log`, 'restart the service, which gives it one')];
 }
 
-/** Reads the first entry of each index of a key. @throws Error with SQLite's code */
+/** Reads the first entry of each unique index, also of one that an operator has made for a key. @throws Error with SQLite's code */
 export function readIndexes(list: ListRows, { tables }: Expected): void {
   for (const { name } of tables)
     for (const index of list<{ name: string }>(
-      "SELECT name FROM pragma_index_list(?) WHERE origin <> 'c'",
+      'SELECT name FROM pragma_index_list(?) WHERE "unique" AND NOT partial',
       name,
     ))
       list(`SELECT 1 FROM "${name}" INDEXED BY "${index.name}" LIMIT 1`);
