@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { COMMAND, VERSION } from '../config/config.js';
 import { ConfigError, inspectConfig, loadEnvironment } from '../config/environment.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
-import { readKeyPair } from '../lifecycle/key-pair.js';
+import { readKeyPair } from '../lifecycle/tls.js';
 import { addBackupCommand } from './backup.command.js';
 import { addCheckCommand } from './check.command.js';
 import { addExportCommand } from './export.command.js';

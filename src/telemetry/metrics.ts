@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { COMMIT, VERSION } from '../config/config.js';
 import { ERRORS } from '../errors/error-codes.js';
 import { requestEnd, type RequestContext } from '../http/request-context.js';
-import { certificateUsed } from '../lifecycle/key-pair.js';
+import { certificateUsed } from '../lifecycle/tls.js';
 import { commits, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
 
 /** Buckets in seconds; a plant takes a millisecond or two, and DATABASE_TIMEOUT is 5 s by default. */
