@@ -4,12 +4,11 @@ import { COMMAND, VERSION } from '../config/config.js';
 import { ConfigError, inspectConfig, loadEnvironment } from '../config/environment.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
 import { readKeyPair } from '../lifecycle/tls.js';
-import { addBackupCommand } from './backup.command.js';
+import { addBackupCommands } from './backup.command.js';
 import { addCheckCommand } from './check.command.js';
 import { addExportCommand } from './export.command.js';
 import { addImportCommand } from './import.command.js';
 import { addMigrateCommand } from './migrate.command.js';
-import { addRestoreCommand } from './restore.command.js';
 import { addStatusCommand } from './status.command.js';
 import { alignColumns, printResult, writeOutput } from './terminal.js';
 import { addTokenCommands } from './token.command.js';
@@ -90,8 +89,7 @@ function createProgram(start: Start, writeOut: (text: string) => void): Command 
   addMigrateCommand(program);
   addCheckCommand(program);
   addExportCommand(program);
-  addBackupCommand(program);
-  addRestoreCommand(program);
+  addBackupCommands(program);
   addImportCommand(program);
   return program;
 }
