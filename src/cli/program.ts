@@ -10,7 +10,7 @@ import { addExportCommand } from './export.command.js';
 import { addImportCommand } from './import.command.js';
 import { addMigrateCommand } from './migrate.command.js';
 import { addStatusCommand } from './status.command.js';
-import { alignColumns, printResult, writeOutput } from './terminal.js';
+import { alignColumns, printResult, warn, writeOutput } from './terminal.js';
 import { addTokenCommands } from './token.command.js';
 
 /** Loads main.ts, which starts the service. */
@@ -71,8 +71,7 @@ function createProgram(start: Start, writeOut: (text: string) => void): Command 
   program.hook('preSubcommand', (_program, command) => {
     const warnings = loadEnvironment(program.opts<{ envFile?: string }>().envFile);
     // The service writes them to its log.
-    if (command.name() !== 'serve')
-      for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+    if (command.name() !== 'serve') warnings.forEach(warn);
   });
   program
     .command('serve')
