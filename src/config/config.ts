@@ -20,7 +20,6 @@ export const COMMAND = process.env.PLANT_STORE_COMMAND ?? 'bin/plant-store';
 /** Operators are warned of what expires within this time; so does deploy/prometheus/alerts.yaml. */
 export const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
 
-/** An environment variable. */
 export interface Variable<Value> {
   readonly name: string;
   readonly parser: parsers.EnvParser<Value>;
