@@ -69,7 +69,7 @@ export default {
     {
       name: 'telemetry-only-looks-on',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/((telemetry|management)/|[^/]+$)' },
+      from: { path: '^src/', pathNot: '^src/(telemetry/|[^/]+$)' },
       to: { path: '^src/telemetry/' },
     },
     {

@@ -1,9 +1,4 @@
-import {
-  Module,
-  type DynamicModule,
-  type NestApplicationOptions,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Module, type DynamicModule, type NestApplicationOptions } from '@nestjs/common';
 import { APP_FILTER, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Config } from './config/config.js';
@@ -15,9 +10,8 @@ import { ErrorFilter } from './http/error.filter.js';
 import { addMiddleware } from './http/middleware.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { Routes } from './http/routes.js';
-import { readKeyPair } from './lifecycle/key-pair.js';
 import { Shutdown } from './lifecycle/shutdown.js';
-import { announceCertificate } from './lifecycle/tls.js';
+import { announceCertificate, readKeyPair } from './lifecycle/tls.js';
 import { serveDocument } from './openapi/docs-page.js';
 import { PlantsModule } from './plants/plants.module.js';
 import { ServiceLogger } from './telemetry/logger.js';
@@ -25,14 +19,7 @@ import { RequestLog } from './telemetry/request-log.js';
 
 /** Gives every module the {@link Config}. It is global, so that Nest shuts it down last. */
 @Module({})
-export class AppModule implements OnApplicationShutdown {
-  constructor(private readonly shutdown: Shutdown) {}
-
-  /** Nest calls it when all else is closed. */
-  onApplicationShutdown(signal?: string): void {
-    this.shutdown.conclude(signal);
-  }
-
+export class AppModule {
   static forRoot(config: Config): DynamicModule {
     return {
       module: AppModule,

@@ -6,7 +6,6 @@ import { Config } from '../config/config.js';
 import { JsonBodyGuard } from '../http/json-body.js';
 import { BearerGuard } from './bearer.guard.js';
 import { BearerStrategy, JWT_VERIFIER } from './bearer.strategy.js';
-import { RateLimitGuard } from './rate-limit.guard.js';
 import { LastUsed } from './tokens/last-used.js';
 import { Token } from './tokens/token.entity.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
@@ -29,7 +28,6 @@ const jwtVerifier = {
   },
 };
 
-/** Counts requests by principal, in this process; undefined without RATE_LIMIT. */
 const rateLimiter = {
   provide: RateLimiterMemory,
   inject: [Config],
@@ -38,19 +36,11 @@ const rateLimiter = {
 };
 
 /** The parts of the OperationGuard, which Nest makes in the module of each guarded controller. */
-const GUARDS = [BearerGuard, RateLimitGuard, JsonBodyGuard];
+const PARTS = [BearerGuard, JsonBodyGuard, rateLimiter];
 
 @Module({
   imports: [TypeOrmModule.forFeature([Token])],
-  providers: [
-    ...GUARDS,
-    BearerStrategy,
-    jwtVerifier,
-    LastUsed,
-    rateLimiter,
-    tokensService,
-    TokenVerifier,
-  ],
-  exports: GUARDS,
+  providers: [...PARTS, BearerStrategy, jwtVerifier, LastUsed, tokensService, TokenVerifier],
+  exports: PARTS,
 })
 export class AuthModule {}

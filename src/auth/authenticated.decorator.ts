@@ -26,19 +26,19 @@ export function Authenticated(
   scope: Scope,
   ...errors: readonly ErrorCode[]
 ): MethodDecorator & ClassDecorator {
-  const invalid = errors.filter(({ status }) => status === 400);
-  const others = Map.groupBy(
-    errors.filter(({ status }) => status !== 400),
-    ({ status }) => status,
-  );
+  const own = Map.groupBy([...errors, ERRORS.BAD_REQUEST], ({ status }) => status);
   return applyDecorators(
     RequiredScope(scope),
     UseGuards(OperationGuard),
     ApiBearerAuth('bearerAuth'),
-    ApiError([...invalid, ERRORS.BAD_REQUEST], 'unexpected error', documentRateLimit(150)),
-    ...Array.from(others.values(), (group) =>
-      ApiError(group, group.map(({ message }) => message).join('; '), documentRateLimit(150)),
-    ),
+    ...Array.from(own, ([status, group]) => {
+      const messages = group.map(({ message }) => message).join('; ');
+      return ApiError(
+        group,
+        status === 400 ? 'unexpected error' : messages,
+        documentRateLimit(150),
+      );
+    }),
     ApiError(
       [ERRORS.NO_TOKEN, ERRORS.INVALID_TOKEN],
       'no bearer token, or an invalid or expired one',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { StoreSession } from '../database/store-session.js';
 import { describeError } from '../errors/operator-message.js';
-import { showProgress } from './terminal.js';
+import { showProgress, warn } from './terminal.js';
 
 /** Passes chunks of lines on, and counts the lines. */
 export async function* countLines(
@@ -24,7 +24,7 @@ export type Digests = Readonly<Record<string, Digest>>;
  */
 export async function digestTables(store: StoreSession, target?: StoreSession): Promise<Digests> {
   const leftOut = await store.describeLeftOut();
-  if (leftOut) process.stderr.write(`warning: left out: ${leftOut}\n`);
+  if (leftOut) warn(`left out: ${leftOut}`);
   const digests: Record<string, Digest> = {};
   for (const table of store.tables) {
     const hash = createHash('sha256');
@@ -45,7 +45,7 @@ export async function digestTables(store: StoreSession, target?: StoreSession): 
 
 /** Warns of what is wrong with a store, though it can be read: rows may be lost or changed by now. */
 export function warnOfProblems({ problems }: StoreSession): void {
-  for (const problem of problems) process.stderr.write(`warning: ${describeError(problem)}\n`);
+  for (const problem of problems) warn(describeError(problem));
 }
 
 export function formatDigests(digests: Digests): ReadonlyMap<string, string> {

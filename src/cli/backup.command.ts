@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { COMMAND } from '../config/config.js';
 import { readJobConfig } from './arguments.js';
 
-export function addBackupCommand(program: Command): void {
+/** Adds `backup` and `restore`; backup.ts does their work. */
+export function addBackupCommands(program: Command): void {
   program
     .command('backup')
     .description('copy the store, as of one moment, into a file, which is read again and compared')
@@ -24,5 +25,15 @@ Example:
       const { makeBackup, printDigests, verifyBackup } = await import('./backup.js');
       if (verify) await printDigests(program, await verifyBackup(file), 'no damage found');
       else await printDigests(program, await makeBackup(readJobConfig(), file));
+    });
+
+  program
+    .command('restore')
+    .description('fill an empty store from a backup, in one transaction')
+    .argument('<file>', 'the backup')
+    .addHelpText('after', `\nExample:\n  $ ${COMMAND} migrate && ${COMMAND} restore plants.sqlite`)
+    .action(async (file: string) => {
+      const { printDigests, restoreBackup } = await import('./backup.js');
+      await printDigests(program, await restoreBackup(readJobConfig(), file));
     });
 }

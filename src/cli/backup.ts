@@ -20,7 +20,7 @@ import { StoreSession } from '../database/store-session.js';
 import { describeError, describeReason } from '../errors/operator-message.js';
 import { digestTables, formatDigests, warnOfProblems, type Digests } from './backup-tables.js';
 import { makeFile } from './new-file.js';
-import { printResult } from './terminal.js';
+import { printResult, warn } from './terminal.js';
 
 export async function makeBackup(config: Config, file: string): Promise<Digests> {
   const digests = await makeFile(file, config, async (path) => {
@@ -28,8 +28,7 @@ export async function makeBackup(config: Config, file: string): Promise<Digests>
     return verifyBackup(path);
   });
   await recordTime(config).catch((error: unknown) => {
-    const reason = describeError(error);
-    process.stderr.write(`warning: the store does not know of this backup: ${reason}\n`);
+    warn(`the store does not know of this backup: ${describeError(error)}`);
   });
   return digests;
 }
@@ -48,7 +47,6 @@ async function copyStore(config: Config, backup: Config): Promise<void> {
   await target.query('PRAGMA journal_mode = DELETE');
 }
 
-/** The service has the time in its metrics: an alert tells of backups that fail. */
 async function recordTime(config: Config): Promise<void> {
   await using store = await openStore(config, [], 'backup');
   await recordBackup(store.manager);

@@ -8,7 +8,7 @@ import { readConfig, readSecret } from '../config/environment.js';
 import { baseUrl } from '../config/parsers.js';
 import { escapeControls, withFileName } from '../errors/operator-message.js';
 import { toArgument } from './arguments.js';
-import { openOutput, resolveOutput } from './output-path.js';
+import { findOutput, openOutput } from './output-path.js';
 import type { ImportOptions, PlantImporter, Refused } from './plant-importer.js';
 import { onEndingSignal, printOnTerminal, printResult, showProgress } from './terminal.js';
 
@@ -63,7 +63,7 @@ Examples:
 
 /** Whether two paths lead to the same existing file. */
 function isOverwritten(input: string, output: string): boolean {
-  const paths = [input, withFileName(output, () => resolveOutput(output))];
+  const paths = [input, withFileName(output, () => findOutput(output).path)];
   const [one, other] = paths.map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
   return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }

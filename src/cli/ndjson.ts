@@ -33,10 +33,8 @@ async function* splitLines(source: Readable): AsyncGenerator<string> {
   yield rest;
 }
 
-export type Members = Readonly<Record<string, unknown>>;
-
 /** The members of a JSON object; none if the text is something else. */
-export function parseMembers(json: string): Members {
+export function parseMembers(json: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(json);
     return typeof value === 'object' && !Array.isArray(value) ? { ...value } : {};

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { loadEngine } from '../database/store.js';
 import { describeError, OutputError, withFileName } from '../errors/operator-message.js';
-import { resolveOutput } from './output-path.js';
+import { findOutput } from './output-path.js';
 import { onEndingSignal } from './terminal.js';
 
 /** Matches the errors of a disk that is full or fails, in which Node.js and SQLite leave out the name of the file. */
@@ -51,7 +51,7 @@ async function sync(path: string): Promise<void> {
 /** Finds the path to replace. A link stays, and the file that it leads to is replaced. */
 async function findPlace(file: string, config: Config): Promise<string> {
   const path = withFileName(file, () => {
-    const target = resolveOutput(file);
+    const { path: target } = findOutput(file);
     return join(realpathSync(dirname(target)), basename(target));
   });
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)

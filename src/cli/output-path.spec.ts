@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { runHere } from '../../test/support/cli.js';
 import { readConfig } from '../config/environment.js';
 import { makeFile } from './new-file.js';
-import { openOutput, resolveOutput } from './output-path.js';
+import { findOutput, openOutput } from './output-path.js';
 
 /** A folder of our own, and a path in one that everyone can write to. */
 let folder: string;
@@ -98,7 +98,7 @@ it.each(WRITERS)('%s: through links of our own, also in /tmp', async (_who, writ
 
 it('a link leads to what is not there yet, too, and a loop of links nowhere', () => {
   symlinkSync('none', join(folder, 'dangling'));
-  expect(resolveOutput(join(folder, 'dangling'))).toBe(join(folder, 'none'));
+  expect(findOutput(join(folder, 'dangling')).path).toBe(join(folder, 'none'));
   symlinkSync('loop', join(folder, 'loop'));
-  expect(() => resolveOutput(join(folder, 'loop'))).toThrow('more than 40 links');
+  expect(() => findOutput(join(folder, 'loop'))).toThrow('more than 40 links');
 });

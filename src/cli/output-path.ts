@@ -8,21 +8,9 @@ const WORLD_WRITABLE_STICKY = 0o1002;
 /**
  * Follows the links of a path that is to be written. In a folder such as /tmp it follows no link, and takes no file, of
  * another user: Linux refuses those only where fs.protected_symlinks, protected_regular and protected_fifos are set.
- * @returns a path that is no link @throws Error
+ * @returns a path that is no link, and whether another user may put something there meanwhile @throws Error
  */
-export function resolveOutput(file: string): string {
-  return findOutput(file).path;
-}
-
-/** Opens a file to write it anew. @returns its descriptor @throws Error, also as {@link resolveOutput} */
-export function openOutput(file: string): number {
-  const { path, isContested } = findOutput(file);
-  // If nobody else can change what was found, the given path is opened: /dev/stdout leads to no path, but can be opened.
-  return isContested ? openSync(path, 'wx') : openSync(file, 'w');
-}
-
-/** Finds where a path leads, and whether another user may put something there meanwhile. */
-function findOutput(file: string): { readonly path: string; readonly isContested: boolean } {
+export function findOutput(file: string): { readonly path: string; readonly isContested: boolean } {
   let path = file;
   for (let links = 0; links <= MAX_LINKS; links++) {
     const found = lstatSync(path, { throwIfNoEntry: false });
@@ -38,4 +26,11 @@ function findOutput(file: string): { readonly path: string; readonly isContested
     path = resolve(dirname(path), readlinkSync(path));
   }
   throw new Error(`more than ${MAX_LINKS} links`);
+}
+
+/** Opens a file to write it anew. @returns its descriptor @throws Error, also as {@link findOutput} */
+export function openOutput(file: string): number {
+  const { path, isContested } = findOutput(file);
+  // If nobody else can change what was found, the given path is opened: /dev/stdout leads to no path, but can be opened.
+  return isContested ? openSync(path, 'wx') : openSync(file, 'w');
 }

@@ -54,7 +54,6 @@ const MAX_BACKOFF_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 600_000;
 /** The report names so many fields: a file may have a new one in each line. */
 const MAX_IGNORED = 100;
-/** The fields that the service keeps. */
 const FIELDS: readonly string[] = ['id', ...CONTENT];
 /** Codes of errors that each further try would meet: of certificates, of TLS, and of a token that no header can have. */
 const FINAL_ERROR =

@@ -3,15 +3,14 @@ import { Command, CommanderError } from 'commander';
 import { COMMAND, VERSION } from '../config/config.js';
 import { ConfigError, inspectConfig, loadEnvironment } from '../config/environment.js';
 import { toExitCode, toOperatorMessage } from '../errors/operator-message.js';
-import { readKeyPair } from '../lifecycle/key-pair.js';
-import { addBackupCommand } from './backup.command.js';
+import { readKeyPair } from '../lifecycle/tls.js';
+import { addBackupCommands } from './backup.command.js';
 import { addCheckCommand } from './check.command.js';
 import { addExportCommand } from './export.command.js';
 import { addImportCommand } from './import.command.js';
 import { addMigrateCommand } from './migrate.command.js';
-import { addRestoreCommand } from './restore.command.js';
 import { addStatusCommand } from './status.command.js';
-import { alignColumns, printResult, writeOutput } from './terminal.js';
+import { alignColumns, printResult, warn, writeOutput } from './terminal.js';
 import { addTokenCommands } from './token.command.js';
 
 /** Loads main.ts, which starts the service. */
@@ -72,8 +71,7 @@ function createProgram(start: Start, writeOut: (text: string) => void): Command 
   program.hook('preSubcommand', (_program, command) => {
     const warnings = loadEnvironment(program.opts<{ envFile?: string }>().envFile);
     // The service writes them to its log.
-    if (command.name() !== 'serve')
-      for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+    if (command.name() !== 'serve') warnings.forEach(warn);
   });
   program
     .command('serve')
@@ -90,8 +88,7 @@ function createProgram(start: Start, writeOut: (text: string) => void): Command 
   addMigrateCommand(program);
   addCheckCommand(program);
   addExportCommand(program);
-  addBackupCommand(program);
-  addRestoreCommand(program);
+  addBackupCommands(program);
   addImportCommand(program);
   return program;
 }

@@ -3,7 +3,7 @@ import { formatUrl, VERSION, type Config } from '../config/config.js';
 import { describeDatabase } from '../config/database-url.js';
 import { readConfig } from '../config/environment.js';
 import { describeError } from '../errors/operator-message.js';
-import { alignColumns, formatMinute, printResult } from './terminal.js';
+import { alignColumns, formatMinute, printResult, warn } from './terminal.js';
 
 const READY_TIMEOUT_MS = 3_000;
 
@@ -35,8 +35,7 @@ export function addStatusCommand(program: Command): void {
         ['service', `${[state, ...reasons].join('; ')}${url ? ` (${url})` : ''}`],
       ];
       await printResult(program, alignColumns(rows), { version: VERSION, node, store, service });
-      if (!isFailed)
-        for (const warning of store.warnings) process.stderr.write(`warning: ${warning}\n`);
+      if (!isFailed) store.warnings.forEach(warn);
       const isServed = state === 'not asked' || (state === 'ready' && reasons.length === 0);
       if (problems.length > 0 || !isServed) process.exitCode = 1;
     });

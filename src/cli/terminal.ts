@@ -57,6 +57,11 @@ export function printOnTerminal(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`${line}\n`);
 }
 
+/** Warns the operator; the command goes on. */
+export function warn(text: string): void {
+  process.stderr.write(`warning: ${text}\n`);
+}
+
 /** Prints progress to stderr every 5 s if that is a terminal. */
 export function showProgress(describe: () => string): Disposable {
   const print = () => process.stderr.write(`${describe()}\n`);

@@ -13,7 +13,7 @@ import { COMMAND, type Config } from '../config/config.js';
 import { openStore } from '../database/store.js';
 import { describeError, escapeControls } from '../errors/operator-message.js';
 import { readStoreConfig } from './arguments.js';
-import { alignColumns, formatMinute, printResult } from './terminal.js';
+import { alignColumns, formatMinute, printResult, warn } from './terminal.js';
 
 /** No header can have a longer one. */
 const MAX_SECRET_LENGTH = 2 ** 16;
@@ -42,8 +42,8 @@ export async function rotateToken(
   try {
     await withTokens(config, (tokens) => tokens.endReplaced(token, overlap));
   } catch (error) {
-    process.stderr.write(
-      `warning: the old one may still work: find it by \`${COMMAND} token list\`, and revoke it by its number\n`,
+    warn(
+      `the old one may still work: find it by \`${COMMAND} token list\`, and revoke it by its number`,
     );
     throw error;
   }
@@ -78,9 +78,7 @@ async function takeBack(config: Config, token: IssuedToken): Promise<void> {
     await withTokens(config, (tokens) => tokens.remove(token));
   } catch (error) {
     const what = `the token ${token.name} (${token.id}), which was not printed, may still be active`;
-    process.stderr.write(
-      `warning: ${what}: ${describeError(error)}; run \`${COMMAND} token revoke ${token.id}\`\n`,
-    );
+    warn(`${what}: ${describeError(error)}; run \`${COMMAND} token revoke ${token.id}\``);
   }
 }
 
@@ -92,7 +90,7 @@ export async function listTokens(command: Command, all = false): Promise<void> {
   await printResult(command, formatTokens(listed), listed.map(toJsonToken));
   for (const expiring of listExpiring(tokens)) {
     const advice = `run ${COMMAND} token rotate ${escapeControls(expiring.name)}`;
-    process.stderr.write(`warning: ${describeExpiry(expiring)}: ${advice}\n`);
+    warn(`${describeExpiry(expiring)}: ${advice}`);
   }
 }
 

@@ -3,9 +3,6 @@ import { resolve } from 'node:path';
 import { parse } from 'pg-connection-string';
 import { MASK, type EnvParser } from './parsers.js';
 
-/** An engine by its name. */
-export type DatabaseSystem = 'sqlite' | 'postgresql';
-
 /** SQLite's driver would trim the path; `sqlite://data/x` would be `/data/x`, and `~` or `$NAME` a folder of that name. */
 const SQLITE_URL = /^sqlite:(?!:memory:|\/\/[^/]|~|.*\$[A-Za-z_{])\S(.*\S)?$/;
 
@@ -53,7 +50,7 @@ function findSettingsProblem(url: string): string | undefined {
 }
 
 /** Selects the engine that a valid DATABASE_URL names by its scheme. */
-export function getDatabaseSystem(url: string): DatabaseSystem {
+export function getDatabaseSystem(url: string): 'sqlite' | 'postgresql' {
   return url.startsWith('sqlite:') ? 'sqlite' : 'postgresql';
 }
 

@@ -16,9 +16,6 @@ export interface EnvParser<Value> {
 /** What is shown of a secret. */
 export const MASK = '***';
 
-/** A number of requests in a time. */
-type Rate = { readonly requests: number; readonly seconds: number };
-
 const UNIT_MS = new Map(Object.entries({ s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }));
 
 function makeParser<Value>(rule: string, parse: EnvParser<Value>['parse']): EnvParser<Value> {
@@ -37,10 +34,9 @@ export const portOrOff = makeParser('from 0 to 65535, or off', (text) =>
 
 export const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace');
 export const onOff = makeFlagParser('on', 'off');
-/** Whether this is production. */
 export const nodeEnv = makeFlagParser('production', 'development', 'test');
 
-export const rate = makeParser<Rate>(
+export const rate = makeParser(
   'a number of requests up to 1000000 and a time, such as 200/s, 6000/m or 100000/h',
   (text) => {
     const [, digits = '', unit = ''] = /^(\d+)\/([smh])$/.exec(text) ?? [];

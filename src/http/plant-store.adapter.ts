@@ -12,7 +12,7 @@
  * 4. If a connection cannot be accepted, Node emits an error, which would end the process: it is logged.
  */
 import http, { IncomingMessage, ServerResponse } from 'node:http';
-import type { RequestListener, Server, ServerOptions } from 'node:http';
+import type { RequestListener, ServerOptions } from 'node:http';
 import https from 'node:https';
 import { Socket } from 'node:net';
 import { Logger, type NestApplicationOptions } from '@nestjs/common';
@@ -100,14 +100,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
     server.maxConnections = MAX_CONNECTIONS;
     // Node drops further fields silently: with one more than are allowed, middleware.ts sees that there were too many.
     server.maxHeadersCount = MAX_FIELDS + 1;
-    logAcceptErrors(server, new Logger('Http'));
+    // Mostly a file descriptor is lacking (EMFILE). The caller handles the error of a server that does not listen yet.
+    const what = 'a file descriptor for a connection (ulimit -n)';
+    const log = new AvailabilityLog(new Logger('Http'), what);
+    server.on('error', (error) => server.listening && log.markUnavailable(error));
     this.httpServer = server;
   }
-}
-
-/** Logs that connections cannot be accepted, mostly for lack of a file descriptor (EMFILE). */
-function logAcceptErrors(server: Server, logger: Logger): void {
-  const log = new AvailabilityLog(logger, 'a file descriptor for a connection (ulimit -n)');
-  // The caller handles the error of a server that does not listen yet.
-  server.on('error', (error) => server.listening && log.markUnavailable(error));
 }

@@ -3,6 +3,7 @@ import {
   Logger,
   type BeforeApplicationShutdown,
   type INestApplication,
+  type OnApplicationShutdown,
 } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
@@ -31,7 +32,7 @@ export function endStartOnSignals({ scheme }: Config): (app: INestApplication) =
 
 /** Stops the service. If a signal asked for it, logs how it went, and exits with 1 after SHUTDOWN_TIMEOUT or if closing fails. */
 @Injectable()
-export class Shutdown implements BeforeApplicationShutdown {
+export class Shutdown implements BeforeApplicationShutdown, OnApplicationShutdown {
   constructor(
     private readonly config: Config,
     private readonly store: DataSource,
@@ -52,8 +53,8 @@ export class Shutdown implements BeforeApplicationShutdown {
     await this.drain.drain();
   }
 
-  /** Reports the result. Its caller has closed everything before. */
-  conclude(signal?: string): void {
+  /** Reports the result: Nest has closed all other modules before AppModule, which has this. */
+  onApplicationShutdown(signal?: string): void {
     if (signal === undefined) return;
     // TypeOrmModule logs why the store could not be closed, and goes on.
     if (this.store.isInitialized) {

@@ -7,7 +7,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { Registry } from 'prom-client';
 import { Config } from '../config/config.js';
 import { PlantStoreAdapter } from '../http/plant-store.adapter.js';
-import { createMetrics } from '../telemetry/metrics.js';
+import { createMetrics } from './metrics.js';
 import { ServiceState } from './service-state.js';
 
 @Controller()

@@ -10,11 +10,10 @@ import { findLastBackup } from '../database/last-backup.entity.js';
 import { describeError } from '../errors/operator-message.js';
 import { Drain } from '../http/drain.js';
 import { GroupCommit, MAX_QUEUED } from '../plants/group-commit.js';
-import type { GaugeSource } from '../telemetry/metrics.js';
 
 /** What health and metrics ask the service, also before its application exists. */
 @Injectable()
-export class ServiceState implements GaugeSource {
+export class ServiceState {
   private app: INestApplicationContext | undefined;
 
   constructor(private readonly config: Config) {}

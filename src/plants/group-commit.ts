@@ -26,7 +26,6 @@ import { ERRORS, ApiException, StoreUnavailableException } from '../errors/error
 import { CONTENT, type UncommittedPlant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
-/** At most this many plants wait. */
 export const MAX_QUEUED = 256;
 /** A group has at most this many characters, unless one plant has more: it is in memory several times. */
 const MAX_GROUP_LENGTH = 2 ** 20;

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, SocketAddress } from 'node:net';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Config } from '../config/config.js';
@@ -73,9 +73,7 @@ function describeRequest(context: RequestContext, path: string | undefined) {
 /** An IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2), as of a socket that listens on `::`, as the IPv4 address. */
 function simplifyAddress(address: string | undefined): string | undefined {
   if (!address?.includes(':')) return address;
-  // The URL Standard has one form for each address; none with a zone.
-  const { hostname = '' } = URL.parse(`http://[${address}]`) ?? {};
-  const [, high, low = ''] = /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(hostname) ?? [];
-  // It writes a host that is a number as an IPv4 address.
-  return high ? URL.parse(`http://0x${high}${low.padStart(4, '0')}`)?.hostname : address;
+  // It has one form for each address.
+  const { address: plain } = new SocketAddress({ address, family: 'ipv6' });
+  return /^::ffff:(\d+\..+)$/.exec(plain)?.[1] ?? address;
 }

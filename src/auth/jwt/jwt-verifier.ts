@@ -44,7 +44,6 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     this.keys = new ProviderKeys(config, () => (this.cache = this.createCache()));
   }
 
-  /** Begins to load the keys, and does not wait for them. */
   onApplicationBootstrap(): void {
     this.keys.start();
   }

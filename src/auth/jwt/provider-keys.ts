@@ -24,14 +24,8 @@ import { describeError } from '../../errors/operator-message.js';
 import { Stopwatch } from '../stopwatch.js';
 import { WaitLimit } from '../wait-limit.js';
 
-const TIMES_MS = {
-  /** The time between two reloads by the timer. A key that the provider has removed is accepted for that long. */
-  refresh: 60_000,
-  /** The time after a reload in which an unknown key causes no other. */
-  cooldown: 5_000,
-  /** The time that each of the two requests of a reload may take. */
-  timeout: 2_500,
-};
+/** The timer's interval, the time in which an unknown key causes no other reload, and that of each request of a reload. */
+const TIMES_MS = { refresh: 60_000, cooldown: 5_000, timeout: 2_500 };
 
 export class ProviderKeys {
   private keys: jose.LocalJWKSet | jose.RemoteJWKSet = jose.createLocalJWKSet({ keys: [] });

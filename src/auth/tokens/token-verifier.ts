@@ -34,7 +34,6 @@ const REFRESH_AFTER_MS = 2_000;
 const MAX_CACHED_TOKENS = 10_000;
 
 const MALFORMED = 'malformed: not plant_ and 38 letters and digits with a right checksum';
-/** The form of a JSON Web Token, which an identity provider may have issued. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 const JWT_ADVICE = '; JSON Web Tokens need AUTH_ISSUER';
 

@@ -1,6 +1,7 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { EXPIRES_SOON_MS } from '../../config/config.js';
 import { TIME } from '../../database/column-types.js';
 
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -32,9 +33,6 @@ export class Token {
   @Column({ name: 'last_used_at', type: 'bigint', nullable: true, transformer: TIME })
   lastUsedAt!: Date | null;
 }
-
-/** Operators are warned of what expires within this time; so does deploy/prometheus/alerts.yaml. */
-const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
 
 /** When a token expires, in milliseconds since 1970; Infinity if never. */
 export function getExpiry({ expiresAt }: Token): number {

@@ -53,10 +53,8 @@ export class TokensService {
       where: { revokedAt: IsNull() },
     });
     const now = Date.now();
-    const end = listLast(tokens, now).reduce(
-      (first, one) => Math.min(first, getExpiry(one)),
-      Infinity,
-    );
+    const ends = listLast(tokens, now).map(getExpiry);
+    const end = ends.reduce((first, next) => Math.min(first, next), Infinity);
     const active = tokens.filter((token) => isActive(token, now)).length;
     return { active, nextExpiry: end < Infinity ? new Date(end) : undefined };
   }

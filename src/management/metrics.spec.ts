@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { read } from '../../test/support/published.js';
 import { Config } from '../config/config.js';
-import { ServiceState } from '../management/service-state.js';
 import { createMetrics } from './metrics.js';
+import { ServiceState } from './service-state.js';
 
 const ROW = /^\| `([a-z_]+)(?:\{([\w,]+)\})?` +\| (counter|gauge|histogram) +\| (\S.*?) +\|$/gm;
 const NAME = /\b(?:plant_store|process|nodejs)_\w+/g;

@@ -2,22 +2,15 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { COMMIT, VERSION } from '../config/config.js';
 import { ERRORS } from '../errors/error-codes.js';
 import { requestEnd, type RequestContext } from '../http/request-context.js';
-import { certificateUsed } from '../lifecycle/key-pair.js';
+import { certificateUsed } from '../lifecycle/tls.js';
 import { commits, MAX_QUEUED, type Commit } from '../plants/group-commit.js';
+import type { ServiceState } from './service-state.js';
 
 /** Buckets in seconds; a plant takes a millisecond or two, and DATABASE_TIMEOUT is 5 s by default. */
 const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What the gauges read at each scrape. */
-export interface GaugeSource {
-  readonly queued: number;
-  isStoreUp(): Promise<boolean>;
-  findTokenExpiry(): Promise<Date | undefined>;
-  findLastBackup(): Promise<Date | undefined>;
-}
-
 /** Creates the metrics of the process (docs/monitoring.md), named by Prometheus's conventions. */
-export function createMetrics(source: GaugeSource): Registry {
+export function createMetrics(state: ServiceState): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -29,7 +22,7 @@ export function createMetrics(source: GaugeSource): Registry {
   }).set({ version: VERSION, commit: COMMIT }, 1);
   countRequests(registers);
   countCommits(registers);
-  addGauges(registers, source);
+  addGauges(registers, state);
   return registry;
 }
 
@@ -94,7 +87,7 @@ function countCommits(registers: Registry[]): void {
 type Value = number | boolean | Date | undefined;
 
 /** Adds gauges that are read at each scrape. One without a value is absent: 0 would be a time, in 1970. */
-function addGauges(registers: Registry[], source: GaugeSource): void {
+function addGauges(registers: Registry[], state: ServiceState): void {
   const add = (name: string, help: string, read: () => Value | Promise<Value>) =>
     new Gauge({
       name,
@@ -109,18 +102,18 @@ function addGauges(registers: Registry[], source: GaugeSource): void {
   let certificateEnd: Date | undefined;
   certificateUsed.subscribe((expiresAt) => (certificateEnd = expiresAt as Date));
 
-  add('plant_store_queue_plants', 'Plants that wait for a commit.', () => source.queued);
+  add('plant_store_queue_plants', 'Plants that wait for a commit.', () => state.queued);
   add('plant_store_queue_bound_plants', 'Queue size at which requests get 503.', () => MAX_QUEUED);
-  add('plant_store_store_up', 'Whether the store takes writes: 1, or 0.', () => source.isStoreUp());
+  add('plant_store_store_up', 'Whether the store takes writes: 1, or 0.', () => state.isStoreUp());
   add(
     'plant_store_token_expires_seconds',
     'When the first active token without a successor expires, in seconds since 1970; absent if none is known.',
-    () => source.findTokenExpiry(),
+    () => state.findTokenExpiry(),
   );
   add(
     'plant_store_last_backup_timestamp_seconds',
     'When the last backup of the store was finished, in seconds since 1970; absent if none is known.',
-    () => source.findLastBackup(),
+    () => state.findLastBackup(),
   );
   add(
     'plant_store_tls_certificate_expires_seconds',
