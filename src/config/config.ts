@@ -17,9 +17,6 @@ export const COMMIT = process.env.GIT_COMMIT || 'unknown';
 /** How the operator called the command: bin/plant-store sets the variable. */
 export const COMMAND = process.env.PLANT_STORE_COMMAND ?? 'bin/plant-store';
 
-/** Operators are warned of what expires within this time; so does deploy/prometheus/alerts.yaml. */
-export const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
-
 export interface Variable<Value> {
   readonly name: string;
   readonly parser: parsers.EnvParser<Value>;

@@ -3,10 +3,13 @@ import { channel } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { EXPIRES_SOON_MS, type Config } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import { readNamedFile } from '../config/environment.js';
 import { Logger } from '../database/engine.js';
 import { toOperatorMessage } from '../errors/operator-message.js';
+
+/** Operators are warned of a certificate that expires within this time; so does deploy/prometheus/alerts.yaml. */
+const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
 
 const logger = new Logger('TLS');
 

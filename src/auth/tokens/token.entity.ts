@@ -1,11 +1,13 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import { EXPIRES_SOON_MS } from '../../config/config.js';
 import { TIME } from '../../database/column-types.js';
 
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TOKEN_SECRET = /^(plant_[0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
+
+/** Operators are warned of a token that expires within this time; so does deploy/prometheus/alerts.yaml. */
+const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1_000;
 
 /** A bearer token. Only the hash of its secret is stored. */
 @Entity('tokens')
