@@ -35,12 +35,11 @@ export class StoreSession {
         table.columns.map(({ name }) => `${table.name}.${name}`),
       );
       const runner = store.createQueryRunner();
-      await assertMigrated(runner, store.engine, [], allowsOlder ? columns : undefined);
       const { engine } = store;
+      await assertMigrated(runner, engine, [], allowsOlder ? columns : undefined);
       if (access === 'fill') await engine.recover?.(store);
       const problems = await store.assertSound();
-      const begin = access === 'fill' ? 'beginFill' : 'beginRead';
-      await engine[begin](runner, config.databaseTimeout, tables);
+      await engine.begin(runner, access, config.databaseTimeout, tables);
       return new StoreSession(store, tables, runner, problems);
     });
   }

@@ -141,10 +141,8 @@ export const sqlite: Engine = {
     if (result?.busy === 0) writeIds(file, [id]);
   },
 
-  beginRead: (runner) => runner.query('BEGIN'),
-
   // What is filled is locked before it is found to be empty.
-  beginFill: (runner) => runner.query('BEGIN IMMEDIATE'),
+  begin: (runner, access) => runner.query(access === 'fill' ? 'BEGIN IMMEDIATE' : 'BEGIN'),
 
   async checkFiles({ manager }) {
     type Row = { integrity_check: string };
