@@ -99,16 +99,11 @@ export const sqlite: Engine = {
       database.prepare<unknown[], Row>(sql).all(...parameters);
     const { path } = getOpened(store);
     const alias = access === 'read' ? undefined : findAlias(path);
-    const found = [
+    return [
       ...(alias ? [alias] : []),
       ...(access === 'read' ? [] : inspectLogMode(list)),
       ...inspectBySql(list, await describeExpected(store, path)),
     ];
-    const columns = list<{ name: string }>(LIST_COLUMNS).map(({ name }) => name);
-    const ran = list<{ name: string }>(appliedMigrationsSql(columns)).map(({ name }) => name);
-    // What an older store lacks is told of where it is migrated.
-    const isOwn = ['same', 'newer'].includes(judgeSchema(columns, ran));
-    return found.filter(({ effect }) => isOwn || effect !== 'missing');
   },
 
   listMeddlers: `
