@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from 'pg';
+import type { Client, PoolConfig } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { readCode } from '../../errors/operator-message.js';
@@ -57,7 +57,7 @@ export const postgres: Engine = {
         statementTimeoutMs: access === 'read' ? undefined : timeoutMs,
         keepAlive: true,
         inspector: new PostgresInspector(access),
-      } satisfies CheckedPoolConfig,
+      } satisfies PoolConfig & CheckedPoolConfig,
     };
   },
 
