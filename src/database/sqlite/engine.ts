@@ -20,7 +20,7 @@ import {
 } from './files.js';
 import { inspectBySql, inspectLogMode, type ListRows } from './inspection.js';
 import { adoptFile, readIds, usesLog, writeIds } from './log-owner.js';
-import { OwnTransactions } from './own-transactions.js';
+import { shareConnection } from './own-transactions.js';
 import { findAlias, identifyFile, type OpenedFile } from './place.js';
 import { readLines } from './read-lines.js';
 import { statements } from './statements.js';
@@ -111,10 +111,7 @@ export const sqlite: Engine = {
     UNION ALL SELECT 'the clause ON CONFLICT of plants' FROM sqlite_schema
     WHERE name = 'plants' COLLATE NOCASE AND (sql LIKE '%ON CONFLICT REPLACE%' OR sql LIKE '%ON CONFLICT IGNORE%')`,
 
-  shareConnection({ driver }, { waitTimeoutMs }, onFailure) {
-    const own = new OwnTransactions(driver as BetterSqlite3Driver, waitTimeoutMs, onFailure);
-    return (runner) => own.separate(runner);
-  },
+  shareConnection,
 
   describeUse,
 

@@ -10,45 +10,58 @@
  * 4. A runner that is released in a transaction rolls it back: nobody else would ever get a turn.
  */
 import type { Database } from 'better-sqlite3';
-import type { QueryRunner } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import type { Config } from '../../config/config.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 
 const TOO_LONG = "a transaction takes too long: within one, use its manager's repositories";
 
-export class OwnTransactions {
+/** @param awaitExitIfFatal see writer.ts: a promise that never settles, so that no other operation begins */
+export function shareConnection(
+  store: DataSource,
+  { waitTimeoutMs }: Config,
+  awaitExitIfFatal: (error: unknown) => Promise<never> | undefined,
+): (runner: QueryRunner) => QueryRunner {
+  const driver = store.driver as BetterSqlite3Driver;
   /** Settled once the turns that were taken so far are over. */
-  private last: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
 
-  constructor(
-    private readonly driver: BetterSqlite3Driver,
-    private readonly timeoutMs: number,
-    /** See writer.ts: a promise that never settles, so that no other operation begins. */
-    private readonly awaitExitIfFatal: (error: unknown) => Promise<never> | undefined,
-  ) {}
+  /** @throws StoreUnavailableException if the turns before this one are not over in time */
+  async function takeTurn(): Promise<() => void> {
+    const former = last;
+    const turn: PromiseWithResolvers<void> = Promise.withResolvers();
+    const ended = turn.promise.catch(() => undefined);
+    last = former.then(() => ended);
+    const expire = () => turn.reject(new StoreUnavailableException(TOO_LONG));
+    const timer = setTimeout(expire, waitTimeoutMs);
+    await Promise.race([former, turn.promise]);
+    clearTimeout(timer);
+    return turn.resolve;
+  }
 
-  /** Makes the statements of a new runner wait for the turns of others. */
-  separate(runner: QueryRunner): QueryRunner {
+  return (runner) => {
     // The driver makes another runner for the next operation.
-    delete this.driver.queryRunner;
+    delete driver.queryRunner;
     const query = runner.query.bind(runner) as (
       sql: string,
       ...rest: unknown[]
     ) => Promise<unknown>;
-    let transaction: Disposable | undefined;
+    /** Ends the turn; set while a transaction of this runner lasts. */
+    let endTurn: (() => void) | undefined;
     return Object.assign(runner, {
       query: async (sql: string, ...rest: unknown[]) => {
         // The transaction did not begin, or SQLite has rolled it back by itself, as on a full disk.
-        if (!transaction && sql.startsWith('ROLLBACK')) return undefined;
-        const turn = transaction ?? (await this.takeTurn());
+        if (!endTurn && sql.startsWith('ROLLBACK')) return undefined;
+        const end = endTurn ?? (await takeTurn());
         try {
           return await query(sql, ...rest);
         } catch (error) {
-          await this.awaitExitIfFatal(error);
+          await awaitExitIfFatal(error);
           throw error;
         } finally {
-          transaction = this.isInTransaction ? turn : undefined;
-          if (!transaction) turn[Symbol.dispose]();
+          endTurn = (driver.databaseConnection as Database).inTransaction ? end : undefined;
+          if (!endTurn) end();
         }
       },
       release: async () => {
@@ -56,22 +69,5 @@ export class OwnTransactions {
         Object.assign(runner, { isReleased: true });
       },
     });
-  }
-
-  private get isInTransaction(): boolean {
-    return (this.driver.databaseConnection as Database).inTransaction;
-  }
-
-  /** @throws StoreUnavailableException if the turns before this one are not over in time */
-  private async takeTurn(): Promise<Disposable> {
-    const { last } = this;
-    const turn: PromiseWithResolvers<void> = Promise.withResolvers();
-    const ended = turn.promise.catch(() => undefined);
-    this.last = last.then(() => ended);
-    const expire = () => turn.reject(new StoreUnavailableException(TOO_LONG));
-    const timer = setTimeout(expire, this.timeoutMs);
-    await Promise.race([last, turn.promise]);
-    clearTimeout(timer);
-    return { [Symbol.dispose]: turn.resolve };
-  }
+  };
 }
