@@ -26,7 +26,7 @@ import {
 import { dirname } from 'node:path';
 import type { Finding } from '../store-errors.ts';
 import { unsafe } from './inspection.ts';
-import type { OpenedFile } from './place.ts';
+import { isInPlace, type OpenedFile } from './place.ts';
 
 const CHUNK_BYTES = 2 ** 20;
 /** How /proc marks a file that has no name any more. */
@@ -119,10 +119,8 @@ function copyBack(file: string, open: Open): string {
 
 /** Whether two paths lead to one file. */
 function isSame(path: string, other: string): boolean {
-  const [one, two] = [path, other].map((each) =>
-    statSync(each, { bigint: true, throwIfNoEntry: false }),
-  );
-  return one !== undefined && one.ino === two?.ino && one.dev === two.dev;
+  const found = statSync(other, { bigint: true, throwIfNoEntry: false });
+  return found !== undefined && isInPlace({ path, dev: found.dev, ino: found.ino });
 }
 
 /** The latest comparison of each path: each inspection asks for one, and a large file takes long to read. */
