@@ -38,18 +38,13 @@ const PRAGMAS = [
   'journal_size_limit = 67108864',
 ];
 
-/** 4 MB of pages: each plant of a random id changes a page, and a group that changes more writes them twice. */
-const CACHE = 'cache_size = -4000';
-
-const LIST_COLUMNS = `
-  SELECT tables.name || '.' || columns.name AS name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
-  WHERE tables.name NOT GLOB 'sqlite_*'`;
-
 export const sqlite: Engine = {
   statements,
   isShared: false,
   beginMigration: 'BEGIN IMMEDIATE',
-  listColumns: LIST_COLUMNS,
+  listColumns: `
+    SELECT tables.name || '.' || columns.name AS name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+    WHERE tables.name NOT GLOB 'sqlite_*'`,
   listTables: `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'`,
 
   // Checks the file before it is opened: the pragmas would change another program's.
@@ -87,7 +82,8 @@ export const sqlite: Engine = {
       ids: readIds(opened.path),
       opened: [...listNames(opened, config), ...identifyCompanions(opened.path)],
       timeoutMs: config.statementTimeoutMs,
-      pragmas: [...PRAGMAS, CACHE],
+      // 4 MB of pages: each plant of a random id changes a page, and a group that changes more writes them twice.
+      pragmas: [...PRAGMAS, 'cache_size = -4000'],
     };
     return new SqliteWriter(options, () => describeExpected(store, opened.path));
   },
@@ -175,7 +171,7 @@ function assertOurs(file: string, access: Access, timeout: number): void {
   const database = new ExactDatabase(file, { readonly: hasLog(file), timeout });
   try {
     const list = (sql: string) => database.prepare<[], string>(sql).pluck().all();
-    const columns = list(LIST_COLUMNS);
+    const columns = list(sqlite.listColumns);
     if (judgeSchema(columns, list(appliedMigrationsSql(columns))) !== 'foreign') return;
     if (!mayCreate(access)) throw new SchemaError('foreign');
     throw new Error(`${file} has tables of another program: set DATABASE_URL to another file`);
