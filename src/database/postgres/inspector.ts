@@ -39,7 +39,6 @@ const RIGHTS: Readonly<Record<Access, Readonly<Record<string, readonly string[]>
   read: {},
 };
 
-/** What the statement returns: problems, and what identifies the store. */
 interface Found {
   readonly problems: readonly Finding[] | null;
   /** The sequences of generated keys that the role can read. */

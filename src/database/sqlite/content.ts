@@ -36,7 +36,6 @@ interface Files extends Pick<SqliteThreadOptions, 'file' | 'descriptor' | 'ids'>
   readonly awaitLogSize: () => LogSize;
 }
 
-/** Reads the bytes of a store's files. */
 export class Content {
   private readonly files: Files;
   private readonly ids: Set<number>;
