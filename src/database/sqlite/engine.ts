@@ -94,12 +94,10 @@ export const sqlite: Engine = {
     const list: ListRows = <Row>(sql: string, ...parameters: readonly unknown[]) =>
       database.prepare<unknown[], Row>(sql).all(...parameters);
     const { path } = getOpened(store);
-    const alias = access === 'read' ? undefined : findAlias(path);
-    return [
-      ...(alias ? [alias] : []),
-      ...(access === 'read' ? [] : inspectLogMode(list)),
-      ...inspectBySql(list, await describeExpected(store, path)),
-    ];
+    const found = inspectBySql(list, await describeExpected(store, path));
+    if (access === 'read') return found;
+    const alias = findAlias(path);
+    return [...(alias ? [alias] : []), ...inspectLogMode(list), ...found];
   },
 
   listMeddlers: `
