@@ -84,7 +84,9 @@ function tryTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
   if (typeof task === 'object' && 'inspect' in task)
     return { rows: inspect(task.inspect), log: awaitLogSize() };
   const isCheckpoint = task === 'checkpoint';
-  if (isCheckpoint || content.isOverwritten) assertOwnContent();
+  const overwritten = isCheckpoint || content.isOverwritten ? content.findOverwritten() : undefined;
+  // A code of our own, which begins as SQLite's code of a file that was moved.
+  if (overwritten) throw makeError(overwritten, 'SQLITE_READONLY_OVERWRITTEN');
   if (isCheckpoint || isMisplaced) assertInPlace();
   const [sql, ...parameters] = isCheckpoint ? [CHECKPOINT] : task;
   const statement = prepare(sql);
@@ -126,12 +128,6 @@ function findMisplaced(): Finding | undefined {
   } catch (error) {
     return unsafe((error as Error).message, "let the service's user reach it again");
   }
-}
-
-/** @throws Error with a code of our own, which begins as SQLite's code of a file that was moved */
-function assertOwnContent(): void {
-  const found = content.findOverwritten();
-  if (found) throw makeError(found, 'SQLITE_READONLY_OVERWRITTEN');
 }
 
 /** @throws Error with SQLite's code */
