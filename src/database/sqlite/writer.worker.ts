@@ -59,14 +59,14 @@ content.findOverwritten();
 const list = <Row>(sql: string, ...parameters: readonly unknown[]) =>
   prepare(sql).all(...parameters) as Row[];
 
-parentPort?.on('message', (task: SqliteThreadTask) => {
+parentPort?.on('message', (task: SqliteThreadTask | null) => {
   if (task) return parentPort?.postMessage(runTask(task));
   database.close();
   parentPort?.close();
 });
 
 /** Runs a task, and waits while another connection holds the lock. */
-function runTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
+function runTask(task: SqliteThreadTask): SqliteThreadResponse {
   const until = performance.now() + timeoutMs;
   for (;;) {
     try {
@@ -80,7 +80,7 @@ function runTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
   }
 }
 
-function tryTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
+function tryTask(task: SqliteThreadTask): SqliteThreadResponse {
   if (typeof task === 'object' && 'inspect' in task)
     return { rows: inspect(task.inspect), log: awaitLogSize() };
   const isCheckpoint = task === 'checkpoint';
