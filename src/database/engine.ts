@@ -74,10 +74,16 @@ export interface Engine {
   assertInPlace?(store: DataSource, config: Config): void;
   /** Makes durable what an earlier process has left, before the service acknowledges any of it or a restore begins. */
   recover?(store: DataSource): Promise<void>;
-  /** Begins a transaction that reads a snapshot. @throws Error if it would not see every acknowledged plant in time */
-  beginRead(runner: QueryRunner, timeoutMs: number, tables: readonly Table[]): Promise<unknown>;
-  /** Begins one that fills tables, and for which all others that write wait. @throws Error as beginRead, or if others write now */
-  beginFill(runner: QueryRunner, timeoutMs: number, tables: readonly Table[]): Promise<unknown>;
+  /**
+   * Begins a transaction that reads a snapshot, or fills tables, for which all others that write wait. @throws Error if it
+   * would not see every acknowledged plant in time, or if others write to what is to be filled
+   */
+  begin(
+    runner: QueryRunner,
+    access: 'read' | 'fill',
+    timeoutMs: number,
+    tables: readonly Table[],
+  ): Promise<unknown>;
   /** Checks the files, but no rows. @throws DamageError */
   checkFiles?(runner: QueryRunner): Promise<void>;
   /** Lines may span chunks, and may not be UTF-8. */

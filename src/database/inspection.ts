@@ -33,7 +33,6 @@ const MAX_UNINSPECTED_MS = 10_000;
 /** The longest time without a failed request that ends an outage in the log. */
 const MAX_STEADY_MS = 5_000;
 
-/** Inspects the store every second, and has the latest result. */
 @Injectable()
 export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
   private readonly availability = new AvailabilityLog(new Logger('Store'), 'the store');

@@ -3,7 +3,6 @@ import type { Table } from './tables.js';
 
 /** SQL that the engines do not share. Rows are a parameter: a JSON array of arrays, in the order of the table's columns. */
 export interface Statements {
-  /** Inserts rows. */
   insert(table: Table): string;
   /** Numbers the next row of a table after the last one, if the database does not do so by itself. */
   renumber?(table: Table): string;

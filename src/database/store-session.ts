@@ -7,7 +7,7 @@ import type { LinesQuery } from './engine.js';
 import { withStore, type Store } from './store.js';
 import { assertMigrated, OWN_TABLES } from './schema.js';
 import { DamageError, toCommitError, type StoreProblem } from './store-errors.js';
-import { listTables, loadEntities, type Table } from './tables.js';
+import { listTables, type Table } from './tables.js';
 
 /** Minimum bytes of each chunk of lines; the last may be shorter. */
 const CHUNK_LENGTH = 2 ** 18;
@@ -29,18 +29,17 @@ export class StoreSession {
     access: 'read' | 'fill' = 'read',
     allowsOlder = false,
   ): Promise<StoreSession> {
-    return withStore(config, access, await loadEntities(), async (store) => {
+    return withStore(config, access, [], async (store) => {
       const tables = listTables(store);
       const columns = tables.flatMap((table) =>
         table.columns.map(({ name }) => `${table.name}.${name}`),
       );
       const runner = store.createQueryRunner();
-      await assertMigrated(runner, store.engine, [], allowsOlder ? columns : undefined);
       const { engine } = store;
+      await assertMigrated(runner, engine, [], allowsOlder ? columns : undefined);
       if (access === 'fill') await engine.recover?.(store);
       const problems = await store.assertSound();
-      const begin = access === 'fill' ? 'beginFill' : 'beginRead';
-      await engine[begin](runner, config.databaseTimeout, tables);
+      await engine.begin(runner, access, config.databaseTimeout, tables);
       return new StoreSession(store, tables, runner, problems);
     });
   }

@@ -1,6 +1,6 @@
 /** @engine postgres */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findProblems, SERVER } from '../../src/database/postgres/inspection.js';
+import { findProblems } from '../../src/database/postgres/inspection.js';
 import { runHere } from '../support/cli.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
@@ -318,7 +318,7 @@ it('a schema that the role may not use, but search_path names, has a store: none
 });
 
 it('the inspection is no statement that PostgreSQL would compile', async () => {
-  const sql = findProblems(SERVER, { tables: 4, columns: 7 })
+  const sql = findProblems(true, { tables: 4, columns: 7 })
     .replaceAll('$1', "'[]'")
     .replaceAll(/\$[234]/g, 'true');
   const [plan] = await store.rows<Record<string, string>>(`EXPLAIN ${sql}`);

@@ -1,6 +1,5 @@
 import { Table, type MigrationInterface, type QueryRunner } from 'typeorm';
 
-/** When the last backup was finished: the one row, of id 1. */
 export class CreateBackups1795600000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.createTable(

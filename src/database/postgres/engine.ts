@@ -1,38 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from 'pg';
+import type { Client, PoolConfig } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { readCode } from '../../errors/operator-message.js';
 import type { Column } from '../column-types.js';
 import { Logger, type Engine } from '../engine.js';
-import type { Table } from '../tables.js';
 import { CheckedPool, type CheckedPoolConfig } from './pool.js';
 import { LIST_MEDDLERS } from './inspection.js';
 import { PostgresInspector } from './inspector.js';
 import { SET_LEVEL, statements } from './statements.js';
 import { PostgresWriter } from './writer.js';
 
-/** Null on servers without Citus. */
-const RUN_ON_NODES = "to_regproc('run_command_on_all_nodes')";
 /** The names of the prepared transactions of each node of Citus, as a JSON array. */
 const PREPARED = `
   SELECT success, result FROM run_command_on_all_nodes($$
     SELECT coalesce(json_agg(gid), '[]') FROM pg_prepared_xacts
     WHERE database = current_database() AND gid LIKE 'citus%' $$)`;
 const PREPARED_POLL_MS = 200;
-
-/**
- * A snapshot is taken once no table is being rewritten: in an earlier one such a table is empty. Servers older than 17 have no
- * `transaction_timeout`. What is filled sees what was committed before it was locked.
- */
-const begin = (isolation: string, tables: readonly Table[]) => `
-  BEGIN ISOLATION LEVEL ${isolation};
-  SET LOCAL row_security = off;
-  SET LOCAL statement_timeout = 0;
-  SET LOCAL idle_in_transaction_session_timeout = 0;
-  LOCK TABLE ${listNames(tables)} IN ACCESS SHARE MODE;
-  SELECT ${SET_LEVEL};
-  SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`;
 
 /** PostgreSQL, on one server or on many: nothing here that a connection pooler or Citus lacks. */
 export const postgres: Engine = {
@@ -73,7 +57,7 @@ export const postgres: Engine = {
         statementTimeoutMs: access === 'read' ? undefined : timeoutMs,
         keepAlive: true,
         inspector: new PostgresInspector(access),
-      } satisfies CheckedPoolConfig,
+      } satisfies PoolConfig & CheckedPoolConfig,
     };
   },
 
@@ -87,15 +71,20 @@ export const postgres: Engine = {
 
   listMeddlers: LIST_MEDDLERS,
 
-  async beginRead(runner, timeoutMs, tables) {
+  // A snapshot is taken once no table is being rewritten: in an earlier one such a table is empty. What is filled sees what was
+  // committed before it was locked. Servers older than 17 have no `transaction_timeout`.
+  async begin(runner, access, timeoutMs, tables) {
     await awaitPrepared(runner, timeoutMs);
-    await runner.query(begin('REPEATABLE READ', tables));
-  },
-
-  async beginFill(runner, timeoutMs, tables) {
-    await awaitPrepared(runner, timeoutMs);
-    await runner.query(begin('READ COMMITTED', tables));
-    await lockTables(runner, tables);
+    const names = tables.map(({ name }) => `"${name}"`).join();
+    await runner.query(`
+      BEGIN ISOLATION LEVEL ${access === 'fill' ? 'READ COMMITTED' : 'REPEATABLE READ'};
+      SET LOCAL row_security = off;
+      SET LOCAL statement_timeout = 0;
+      SET LOCAL idle_in_transaction_session_timeout = 0;
+      LOCK TABLE ${names} IN ACCESS SHARE MODE;
+      SELECT ${SET_LEVEL};
+      SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`);
+    if (access === 'fill') await lockTables(runner, names);
   },
 
   // The format escapes nothing: JSON has no control characters. If it is left early, the driver destroys the connection.
@@ -123,11 +112,11 @@ function toText({ name, type }: Column): string {
 }
 
 /** Others may read, or wait. A VACUUM that the server has begun by itself gives way after `deadlock_timeout`, a second. */
-async function lockTables(runner: QueryRunner, tables: readonly Table[]): Promise<void> {
+async function lockTables(runner: QueryRunner, names: string): Promise<void> {
   try {
     await runner.query(`
       SET LOCAL lock_timeout = '1500ms';
-      LOCK TABLE ${listNames(tables)} IN SHARE ROW EXCLUSIVE MODE`);
+      LOCK TABLE ${names} IN SHARE ROW EXCLUSIVE MODE`);
   } catch (cause) {
     if (readCode(cause) !== '55P03') throw cause;
     const others = 'another process writes to it, such as a service or another restore';
@@ -135,13 +124,10 @@ async function lockTables(runner: QueryRunner, tables: readonly Table[]): Promis
   }
 }
 
-function listNames(tables: readonly Table[]): string {
-  return tables.map(({ name }) => `"${name}"`).join();
-}
-
 /** One that is prepared on Citus, until `citus.recover_2pc_interval` after a crash, may contain an acknowledged plant. */
 async function awaitPrepared(runner: QueryRunner, timeoutMs: number): Promise<void> {
-  const citus = await runner.manager.query<object[]>(`SELECT WHERE ${RUN_ON_NODES} IS NOT NULL`);
+  const sql = `SELECT WHERE to_regproc('run_command_on_all_nodes') IS NOT NULL`;
+  const citus = await runner.manager.query<object[]>(sql);
   if (citus.length === 0) return;
   const until = performance.now() + timeoutMs;
   for (let prepared = await readPrepared(runner); prepared.length > 0;) {

@@ -39,9 +39,9 @@ const CHOOSE_SCHEMA = `
  *   also each commit sets UNSET by itself;
  * - $3: whether the role must be able to write.
  *
- * @param server SQL of the server's identifier
+ * @param mayReadServer whether the role may read the server's identifier, which a standby that is promoted has of its primary
  */
-export const findProblems = (server: string, size: Size): string => `
+export const findProblems = (mayReadServer: boolean, size: Size): string => `
 ${readCatalog(size)}
 problems (rank, effect, what, remedy) AS (
   ${listWeaknesses([...SETTINGS, ...SESSION])}
@@ -144,13 +144,10 @@ problems (rank, effect, what, remedy) AS (
 )
 SELECT (SELECT json_agg(problems ORDER BY rank, what) FROM problems) AS problems,
   (SELECT json_agg(sequences) FROM sequences WHERE has_sequence_privilege(sequence, 'SELECT')) AS sequences,
-  to_regproc('run_command_on_workers') IS NOT NULL AS has_workers, ${server} AS server,
+  to_regproc('run_command_on_workers') IS NOT NULL AS has_workers,
+  ${mayReadServer ? '(SELECT system_identifier::text FROM pg_control_system())' : 'NULL'} AS server,
   (SELECT oid FROM pg_database WHERE datname = current_database())::text AS database,
   (SELECT json_object_agg(translate(ident, '"', ''), oid::text) FROM parts) AS tables`;
-
-/** SQL of a server's identifier, for a role that may read it. A standby that is promoted has that of its primary. */
-export const SERVER = '(SELECT system_identifier::text FROM pg_control_system())';
-export const MAY_READ_SERVER = `SELECT has_function_privilege('pg_control_system()', 'EXECUTE') AS may`;
 
 /** A generated key and its sequence, with their names quoted. */
 export type Sequence = Readonly<{ table: string; key: string; sequence: string }>;

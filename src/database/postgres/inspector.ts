@@ -21,8 +21,7 @@ import { insertMigration, listMissing } from '../schema.js';
 import type { Finding } from '../store-errors.js';
 import { describeTables, type TableShape, MIGRATIONS_TABLE } from '../tables.js';
 import { OUT_OF_ORDER } from './client.js';
-import { findProblems, MAY_READ_SERVER, selectBehind, SERVER } from './inspection.js';
-import type { Sequence } from './inspection.js';
+import { findProblems, selectBehind, type Sequence } from './inspection.js';
 import { FIND_ON_WORKERS } from './settings.js';
 
 type Runner = Pick<EntityManager, 'query'>;
@@ -39,7 +38,6 @@ const RIGHTS: Readonly<Record<Access, Readonly<Record<string, readonly string[]>
   read: {},
 };
 
-/** What the statement returns: problems, and what identifies the store. */
 interface Found {
   readonly problems: readonly Finding[] | null;
   /** The sequences of generated keys that the role can read. */
@@ -121,9 +119,10 @@ export class PostgresInspector {
   }
 
   private async makeSql(runner: Runner): Promise<string> {
-    const [server] = await runner.query<{ may: boolean }[]>(MAY_READ_SERVER);
+    const sql = `SELECT has_function_privilege('pg_control_system()', 'EXECUTE') AS may`;
+    const [server] = await runner.query<{ may: boolean }[]>(sql);
     const columns = Math.max(...this.tables.map((table) => table.columns.length));
-    return findProblems(server?.may ? SERVER : 'NULL', { tables: this.tables.length, columns });
+    return findProblems(server?.may ?? false, { tables: this.tables.length, columns });
   }
 
   private compareIdentity(found: Found): Finding[] {

@@ -24,8 +24,6 @@ import { Session } from './session.js';
 
 /** Groups of plants that are being committed, lookups of tokens and the like need 8; 2 more replace sessions that hang. */
 const MAX_SESSIONS = 10;
-/** How long a session may hang while others work, as a multiple of a statement's timeout. */
-const MAX_HANG_IN_TIMEOUTS = 10;
 /** The code too_many_connections (postgresql.org/docs/current/errcodes-appendix.html). */
 const TOO_MANY = '53300';
 const TOO_MANY_RETRY_MS = 50;
@@ -34,15 +32,12 @@ type Lend = (error?: Error, session?: Session, release?: Session['release']) => 
 
 export interface CheckedPoolConfig {
   readonly statementTimeoutMs: number | undefined;
-  readonly keepAlive: boolean;
   readonly inspector: PostgresInspector;
 }
 
 export class CheckedPool {
-  /** The sessions that hang, and since when. */
-  readonly hanging = new Map<Session, number>();
-  /** How long a statement may take; undefined if there is no limit. */
-  readonly timeoutMs: number | undefined;
+  private readonly hanging = new Map<Session, number>();
+  private readonly timeoutMs: number | undefined;
   private readonly pool: Pool;
   private readonly sessions = new WeakMap<PoolClient, Session>();
   private readonly inspector: PostgresInspector;
@@ -66,7 +61,8 @@ export class CheckedPool {
     }
     this.pool.connect((error, client, release: (close: boolean) => void) => {
       if (client) {
-        const session = this.sessions.get(client) ?? new Session(client, this);
+        const session =
+          this.sessions.get(client) ?? new Session(client, this.timeoutMs, this.hanging);
         this.sessions.set(client, session);
         session.returnToPool = release;
         this.admit(session, lend, until);
@@ -99,13 +95,6 @@ export class CheckedPool {
     const [problem] = await this.inspector.find({ query } as Pick<EntityManager, 'query'>);
     if (problem) throw new StoreProblem(problem);
     session.inspected = generation;
-  }
-
-  /** Called when the server has responded in a session: closes others that hang for long. */
-  closeLongHanging(): void {
-    const longest = MAX_HANG_IN_TIMEOUTS * (this.timeoutMs ?? Infinity);
-    for (const [session, since] of this.hanging)
-      if (performance.now() - since > longest) session.close();
   }
 
   /** Closes the sessions that hang as well: the server was asked to cancel their statements. */

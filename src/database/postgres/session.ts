@@ -15,14 +15,8 @@ import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
 import { cancelStatement } from './cancel.js';
 import { OUT_OF_ORDER } from './client.js';
 
-/** What a session needs of its pool. The two files must not import each other. */
-interface HangingSessions {
-  /** How long a statement may take; undefined if there is no limit. */
-  readonly timeoutMs: number | undefined;
-  /** The sessions that hang, and since when. */
-  readonly hanging: Map<Session, number>;
-  closeLongHanging(): void;
-}
+/** How long a session may hang while others work, as a multiple of a statement's timeout. */
+const MAX_HANG_IN_TIMEOUTS = 10;
 
 export class Session {
   readonly on: PoolClient['on'];
@@ -39,7 +33,10 @@ export class Session {
 
   constructor(
     private readonly client: PoolClient,
-    private readonly pool: HangingSessions,
+    /** How long a statement may take; undefined if there is no limit. */
+    private readonly timeoutMs: number | undefined,
+    /** The sessions of the pool that hang, and since when. */
+    private readonly hanging: Map<Session, number>,
   ) {
     this.on = client.on.bind(client);
     this.removeListener = client.removeListener.bind(client);
@@ -55,7 +52,7 @@ export class Session {
     if (typeof query !== 'string') return this.client.query(query);
     // The server has rolled the transaction back, or will.
     if (this.isHanging) return Promise.reject(new StoreUnavailableException(TOO_LONG));
-    const { timeoutMs } = this.pool;
+    const { timeoutMs } = this;
     this.isBusy = true;
     return new Promise((resolve, reject) => {
       const timer = timeoutMs && setTimeout(() => reject(this.cancel()), timeoutMs);
@@ -78,7 +75,7 @@ export class Session {
 
   /** Closes the session, and breaks its connection if a statement is in flight. */
   close(): void {
-    this.pool.hanging.delete(this);
+    this.hanging.delete(this);
     this.returnToPoolOnce(true);
   }
 
@@ -100,14 +97,21 @@ export class Session {
     if (this.warning !== undefined) return new StoreUnavailableException(this.warning);
     if (error instanceof DatabaseError) return explainRule(error);
     if (error) return toStoreUnavailable(error);
-    this.pool.closeLongHanging();
+    this.closeLongHanging();
     return undefined;
+  }
+
+  /** The server has responded here: closes the sessions that hang for long all the same. */
+  private closeLongHanging(): void {
+    const longest = MAX_HANG_IN_TIMEOUTS * (this.timeoutMs ?? Infinity);
+    for (const [session, since] of this.hanging)
+      if (performance.now() - since > longest) session.close();
   }
 
   /** Lets the session hang; closes it if the server does not take the request. */
   private cancel(): Error {
     this.isHanging = true;
-    this.pool.hanging.set(this, performance.now());
+    this.hanging.set(this, performance.now());
     cancelStatement(this.client).catch(() => this.close());
     return new StoreUnavailableException(TOO_LONG);
   }

@@ -19,7 +19,7 @@ import { fstatSync, readSync } from 'node:fs';
 import type { Finding } from '../store-errors.ts';
 import { unsafe } from './inspection.ts';
 import { moveAside } from './put-back.ts';
-import type { LogSize } from './writer-thread.ts';
+import type { LogSize, SqliteThreadOptions } from './writer-thread.ts';
 
 /** Another process may start the log over while it is read: only a mismatch in so many reads in a row is no such race. */
 const MAX_LOG_READS = 100;
@@ -28,19 +28,14 @@ const [HEADER, LOG_HEADER, FRAME_HEADER] = [100, 32, 24];
 /** The place of `application_id` in the header of a file. */
 export const ID_OFFSET = 68;
 
-interface Files {
-  readonly file: string;
-  /** Descriptors of the file and of its log. */
-  readonly descriptor: number;
+interface Files extends Pick<SqliteThreadOptions, 'file' | 'descriptor' | 'ids'> {
+  /** A descriptor of the log. */
   readonly log: number;
   readonly pageSize: number;
-  /** The ids that the file may have; if there are none, any. */
-  readonly ids: readonly number[];
   /** @throws Error with SQLite's code if another process does not end writing to the log's index */
   readonly awaitLogSize: () => LogSize;
 }
 
-/** Reads the bytes of a store's files. */
 export class Content {
   private readonly files: Files;
   private readonly ids: Set<number>;

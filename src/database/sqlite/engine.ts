@@ -20,7 +20,7 @@ import {
 } from './files.js';
 import { inspectBySql, inspectLogMode, type ListRows } from './inspection.js';
 import { adoptFile, readIds, usesLog, writeIds } from './log-owner.js';
-import { OwnTransactions } from './own-transactions.js';
+import { shareConnection } from './own-transactions.js';
 import { findAlias, identifyFile, type OpenedFile } from './place.js';
 import { readLines } from './read-lines.js';
 import { statements } from './statements.js';
@@ -38,18 +38,13 @@ const PRAGMAS = [
   'journal_size_limit = 67108864',
 ];
 
-/** 4 MB of pages: each plant of a random id changes a page, and a group that changes more writes them twice. */
-const CACHE = 'cache_size = -4000';
-
-const LIST_COLUMNS = `
-  SELECT tables.name || '.' || columns.name AS name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
-  WHERE tables.name NOT GLOB 'sqlite_*'`;
-
 export const sqlite: Engine = {
   statements,
   isShared: false,
   beginMigration: 'BEGIN IMMEDIATE',
-  listColumns: LIST_COLUMNS,
+  listColumns: `
+    SELECT tables.name || '.' || columns.name AS name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+    WHERE tables.name NOT GLOB 'sqlite_*'`,
   listTables: `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'`,
 
   // Checks the file before it is opened: the pragmas would change another program's.
@@ -87,7 +82,8 @@ export const sqlite: Engine = {
       ids: readIds(opened.path),
       opened: [...listNames(opened, config), ...identifyCompanions(opened.path)],
       timeoutMs: config.statementTimeoutMs,
-      pragmas: [...PRAGMAS, CACHE],
+      // 4 MB of pages: each plant of a random id changes a page, and a group that changes more writes them twice.
+      pragmas: [...PRAGMAS, 'cache_size = -4000'],
     };
     return new SqliteWriter(options, () => describeExpected(store, opened.path));
   },
@@ -98,17 +94,10 @@ export const sqlite: Engine = {
     const list: ListRows = <Row>(sql: string, ...parameters: readonly unknown[]) =>
       database.prepare<unknown[], Row>(sql).all(...parameters);
     const { path } = getOpened(store);
-    const alias = access === 'read' ? undefined : findAlias(path);
-    const found = [
-      ...(alias ? [alias] : []),
-      ...(access === 'read' ? [] : inspectLogMode(list)),
-      ...inspectBySql(list, await describeExpected(store, path)),
-    ];
-    const columns = list<{ name: string }>(LIST_COLUMNS).map(({ name }) => name);
-    const ran = list<{ name: string }>(appliedMigrationsSql(columns)).map(({ name }) => name);
-    // What an older store lacks is told of where it is migrated.
-    const isOwn = ['same', 'newer'].includes(judgeSchema(columns, ran));
-    return found.filter(({ effect }) => isOwn || effect !== 'missing');
+    const found = inspectBySql(list, await describeExpected(store, path));
+    if (access === 'read') return found;
+    const alias = findAlias(path);
+    return [...(alias ? [alias] : []), ...inspectLogMode(list), ...found];
   },
 
   listMeddlers: `
@@ -116,10 +105,7 @@ export const sqlite: Engine = {
     UNION ALL SELECT 'the clause ON CONFLICT of plants' FROM sqlite_schema
     WHERE name = 'plants' COLLATE NOCASE AND (sql LIKE '%ON CONFLICT REPLACE%' OR sql LIKE '%ON CONFLICT IGNORE%')`,
 
-  shareConnection({ driver }, { waitTimeoutMs }, onFailure) {
-    const own = new OwnTransactions(driver as BetterSqlite3Driver, waitTimeoutMs, onFailure);
-    return (runner) => own.separate(runner);
-  },
+  shareConnection,
 
   describeUse,
 
@@ -141,10 +127,8 @@ export const sqlite: Engine = {
     if (result?.busy === 0) writeIds(file, [id]);
   },
 
-  beginRead: (runner) => runner.query('BEGIN'),
-
   // What is filled is locked before it is found to be empty.
-  beginFill: (runner) => runner.query('BEGIN IMMEDIATE'),
+  begin: (runner, access) => runner.query(access === 'fill' ? 'BEGIN IMMEDIATE' : 'BEGIN'),
 
   async checkFiles({ manager }) {
     type Row = { integrity_check: string };
@@ -185,7 +169,7 @@ function assertOurs(file: string, access: Access, timeout: number): void {
   const database = new ExactDatabase(file, { readonly: hasLog(file), timeout });
   try {
     const list = (sql: string) => database.prepare<[], string>(sql).pluck().all();
-    const columns = list(LIST_COLUMNS);
+    const columns = list(sqlite.listColumns);
     if (judgeSchema(columns, list(appliedMigrationsSql(columns))) !== 'foreign') return;
     if (!mayCreate(access)) throw new SchemaError('foreign');
     throw new Error(`${file} has tables of another program: set DATABASE_URL to another file`);

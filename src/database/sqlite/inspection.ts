@@ -49,13 +49,10 @@ const PUT_BACKUP =
  */
 const FIND_PROBLEMS = `
 WITH given (tables, put_backup, convert_to_utf8) AS (SELECT ?, ?, ?),
-wanted AS (
-  SELECT value->>'name' AS name, value->>'key' AS key, value->>'isGenerated' AS is_generated, value->'columns' AS columns
-  FROM given, json_each(tables)
-),
 found AS (
-  SELECT wanted.*, list.type FROM wanted
-  LEFT JOIN pragma_table_list AS list ON list.schema = 'main' AND list.name = wanted.name COLLATE NOCASE
+  SELECT value->>'name' AS name, value->>'key' AS key, value->>'isGenerated' AS is_generated, value->'columns' AS columns, list.type
+  FROM given, json_each(tables)
+  LEFT JOIN pragma_table_list AS list ON list.schema = 'main' AND list.name COLLATE NOCASE = value->>'name'
 ),
 held AS (
   SELECT found.name AS "table", held.* FROM found, pragma_table_xinfo(found.name) AS held WHERE found.type = 'table'

@@ -3,7 +3,7 @@
  * asks for one. TypeORM's driver keeps one runner, and so one transaction, for its one connection: a save() of one request
  * would join the transaction of another, resolve before that has committed, and be undone by its rollback.
  *
- * 1. Store.createQueryRunner() hands each new runner to {@link OwnTransactions.separate}, which makes the driver forget it, and
+ * 1. Store.createQueryRunner() hands each new runner to what this file returns, which makes the driver forget it, and
  *    replaces its methods query() and release().
  * 2. The first statement of a runner waits for its turn, which lasts until the connection is in no transaction any more: after
  *    that statement, or after COMMIT or ROLLBACK. So the statements of two transactions are never mixed.
@@ -12,46 +12,64 @@
  * 4. A runner that is released in a transaction rolls it back: nobody else would ever get a turn.
  */
 import type { Database } from 'better-sqlite3';
-import type { QueryRunner } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import type { Config } from '../../config/config.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 
 const TOO_LONG = "a transaction takes too long: within one, use its manager's repositories";
 
-export class OwnTransactions {
+/**
+ * Returns what makes the statements of a new runner wait for the turns of others. @param awaitExitIfFatal if the process must exit
+ * (writer.ts), returns a promise that never settles: the turn never ends, and nothing else begins
+ */
+export function shareConnection(
+  store: DataSource,
+  { waitTimeoutMs }: Config,
+  awaitExitIfFatal: (error: unknown) => Promise<never> | undefined,
+): (runner: QueryRunner) => QueryRunner {
+  const driver = store.driver as BetterSqlite3Driver;
   /** Settled once the turns that were taken so far are over. */
-  private last: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
 
-  constructor(
-    private readonly driver: BetterSqlite3Driver,
-    private readonly timeoutMs: number,
-    /** If the process must exit (writer.ts), returns a promise that never settles: the turn never ends, and nothing else begins. */
-    private readonly awaitExitIfFatal: (error: unknown) => Promise<never> | undefined,
-  ) {}
+  /**
+   * Waits for the turns before this one. A turn that has expired counts as ended, but those after it wait for those before it
+   * all the same. @throws StoreUnavailableException if they are not over in time
+   */
+  async function takeTurn(): Promise<() => void> {
+    const former = last;
+    const turn: PromiseWithResolvers<void> = Promise.withResolvers();
+    const ended = turn.promise.catch(() => undefined);
+    last = former.then(() => ended);
+    const expire = () => turn.reject(new StoreUnavailableException(TOO_LONG));
+    const timer = setTimeout(expire, waitTimeoutMs);
+    await Promise.race([former, turn.promise]);
+    clearTimeout(timer);
+    return turn.resolve;
+  }
 
-  /** Makes the statements of a new runner wait for the turns of others. */
-  separate(runner: QueryRunner): QueryRunner {
+  return (runner) => {
     // The driver makes another runner for the next operation.
-    delete this.driver.queryRunner;
+    delete driver.queryRunner;
     const query = runner.query.bind(runner) as (
       sql: string,
       ...rest: unknown[]
     ) => Promise<unknown>;
-    /** The turn of the open transaction. */
-    let transaction: Disposable | undefined;
+    /** Ends the turn of the open transaction. */
+    let endTurn: (() => void) | undefined;
     return Object.assign(runner, {
       query: async (sql: string, ...rest: unknown[]) => {
         // The transaction did not begin, or SQLite has rolled it back by itself, as on a full disk.
-        if (!transaction && sql.startsWith('ROLLBACK')) return undefined;
-        const turn = transaction ?? (await this.takeTurn());
+        if (!endTurn && sql.startsWith('ROLLBACK')) return undefined;
+        const end = endTurn ?? (await takeTurn());
         try {
           return await query(sql, ...rest);
         } catch (error) {
-          await this.awaitExitIfFatal(error);
+          await awaitExitIfFatal(error);
           throw error;
         } finally {
-          transaction = this.isInTransaction ? turn : undefined;
-          if (!transaction) turn[Symbol.dispose]();
+          endTurn = (driver.databaseConnection as Database).inTransaction ? end : undefined;
+          if (!endTurn) end();
         }
       },
       release: async () => {
@@ -59,25 +77,5 @@ export class OwnTransactions {
         Object.assign(runner, { isReleased: true });
       },
     });
-  }
-
-  private get isInTransaction(): boolean {
-    return (this.driver.databaseConnection as Database).inTransaction;
-  }
-
-  /**
-   * Waits for the turns before this one. A turn that has expired counts as ended, but those after it wait for those before it
-   * all the same. @throws StoreUnavailableException if they are not over in time
-   */
-  private async takeTurn(): Promise<Disposable> {
-    const { last } = this;
-    const turn: PromiseWithResolvers<void> = Promise.withResolvers();
-    const ended = turn.promise.catch(() => undefined);
-    this.last = last.then(() => ended);
-    const expire = () => turn.reject(new StoreUnavailableException(TOO_LONG));
-    const timer = setTimeout(expire, this.timeoutMs);
-    await Promise.race([last, turn.promise]);
-    clearTimeout(timer);
-    return { [Symbol.dispose]: turn.resolve };
-  }
+  };
 }

@@ -26,7 +26,7 @@ import {
 import { dirname } from 'node:path';
 import type { Finding } from '../store-errors.ts';
 import { unsafe } from './inspection.ts';
-import type { OpenedFile } from './place.ts';
+import { isInPlace, type OpenedFile } from './place.ts';
 
 const CHUNK_BYTES = 2 ** 20;
 /** How /proc marks a file that has no name any more. */
@@ -66,7 +66,7 @@ export function describeMoved({ path, ino }: OpenedFile, store: OpenStore): Find
     const back = [...aside, `mv ${moved.map(quote).join(' ')}`].join(' && ');
     return unsafe(`${replaced}: it is ${link}`, `put it back by \`${back}\`${keepNew}`);
   }
-  const copies = copyBack(file, listOwn(store));
+  const copies = copyBack(file, nameOwn(file, descriptor), nameOwn(`${file}-wal`, store.log));
   if (copies === '')
     return unsafe(
       `${file} was put back by a copy while the service runs`,
@@ -90,39 +90,33 @@ export function listRemoved(file: string): string {
       log: logs.find((log) => dirname(log.path) === dirname(path))?.path,
     }));
   const best = found.find(({ log }) => log !== undefined) ?? found[0];
-  return best ? copyBack(file, best) : '';
+  return best ? copyBack(file, best.file, best.log) : '';
 }
 
-/** Paths below /proc by which a process has the files of a store open. */
-type Open = Readonly<{ file: string | undefined; log: string | undefined }>;
-
-/** Lists what this process has open, except what was copied back already. */
-function listOwn({ file, descriptor, log }: OpenStore): Open {
-  const name = (path: string, from: number | undefined) =>
-    from === undefined || isCopy(path, from) ? undefined : `/proc/${process.pid}/fd/${from}`;
-  return { file: name(file, descriptor), log: name(`${file}-wal`, log) };
+/** Returns the path below /proc of what this process has open, unless that was copied back already. */
+function nameOwn(path: string, descriptor: number | undefined): string | undefined {
+  if (descriptor === undefined || isCopy(path, descriptor)) return undefined;
+  return `/proc/${process.pid}/fd/${descriptor}`;
 }
 
-/** Returns the command that copies back what is not in its place; '' if everything is. */
-function copyBack(file: string, open: Open): string {
-  const copy = (path: string, from: string | undefined) => {
-    if (from === undefined || isSame(path, from)) return [];
-    return [...(existsSync(path) ? [moveAside(path, 'new')] : []), `cp -p ${from} ${quote(path)}`];
+/** Returns the command that copies back what is not in its place; '' if everything is. @param from, fromLog paths below /proc */
+function copyBack(file: string, from?: string, fromLog?: string): string {
+  const copy = (path: string, open: string | undefined) => {
+    if (open === undefined || isSame(path, open)) return [];
+    return [...(existsSync(path) ? [moveAside(path, 'new')] : []), `cp -p ${open} ${quote(path)}`];
   };
   const folder = dirname(file);
   return [
     ...(existsSync(folder) ? [] : [`mkdir -m 700 ${quote(folder)}`]),
-    ...copy(`${file}-wal`, open.log),
-    ...copy(file, open.file),
+    ...copy(`${file}-wal`, fromLog),
+    ...copy(file, from),
   ].join(' && ');
 }
 
 /** Whether two paths lead to one file. */
 function isSame(path: string, other: string): boolean {
-  const [one, two] = [path, other].map((each) =>
-    statSync(each, { bigint: true, throwIfNoEntry: false }),
-  );
-  return one !== undefined && one.ino === two?.ino && one.dev === two.dev;
+  const found = statSync(other, { bigint: true, throwIfNoEntry: false });
+  return found !== undefined && isInPlace({ path, dev: found.dev, ino: found.ino });
 }
 
 /** The latest comparison of each path: each inspection asks for one, and a large file takes long to read. */

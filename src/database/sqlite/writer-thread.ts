@@ -19,12 +19,9 @@ export interface SqliteThreadOptions {
   readonly abandoned: Int32Array;
 }
 
-/** A statement with its parameters, an inspection, whose rows are findings, or a checkpoint; null asks the thread to end. */
+/** A statement with its parameters, an inspection, whose rows are findings, or a checkpoint. */
 export type SqliteThreadTask =
-  | readonly [sql: string, ...parameters: unknown[]]
-  | Readonly<{ inspect: Expected }>
-  | 'checkpoint'
-  | null;
+  readonly [sql: string, ...parameters: unknown[]] | Readonly<{ inspect: Expected }> | 'checkpoint';
 
 /** The size of the log in pages, and how many of them are in the file too; -1 while another process writes to its index. */
 export type LogSize = Readonly<{ log: number; checkpointed: number }>;
@@ -44,7 +41,7 @@ export class SqliteThread {
   constructor(private readonly options: SqliteThreadOptions) {}
 
   /** @throws Error with SQLite's code; StoreUnavailableException if the thread ended */
-  run(task: NonNullable<SqliteThreadTask>): Promise<SqliteThreadResult> {
+  run(task: SqliteThreadTask): Promise<SqliteThreadResult> {
     if (this.isClosed) return Promise.reject(new StoreUnavailableException('the store is closed'));
     this.worker ??= this.start();
     this.worker.postMessage(task);
@@ -56,9 +53,9 @@ export class SqliteThread {
   async close(): Promise<void> {
     this.isClosed = true;
     if (!this.worker) return;
-    // events.once() would reject if the thread fails meanwhile.
+    // The thread ends at null instead of a task. events.once() would reject if it fails meanwhile.
     const { promise, resolve } = Promise.withResolvers<number>();
-    this.worker.once('exit', resolve).postMessage(null satisfies SqliteThreadTask);
+    this.worker.once('exit', resolve).postMessage(null);
     await promise;
   }
 

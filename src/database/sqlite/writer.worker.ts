@@ -61,14 +61,14 @@ content.findOverwritten();
 const list = <Row>(sql: string, ...parameters: readonly unknown[]) =>
   prepare(sql).all(...parameters) as Row[];
 
-parentPort?.on('message', (task: SqliteThreadTask) => {
+parentPort?.on('message', (task: SqliteThreadTask | null) => {
   if (task) return parentPort?.postMessage(runTask(task));
   database.close();
   parentPort?.close();
 });
 
 /** Runs a task, and waits while another connection holds the lock. */
-function runTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
+function runTask(task: SqliteThreadTask): SqliteThreadResponse {
   const until = performance.now() + timeoutMs;
   for (;;) {
     try {
@@ -82,11 +82,13 @@ function runTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
   }
 }
 
-function tryTask(task: NonNullable<SqliteThreadTask>): SqliteThreadResponse {
+function tryTask(task: SqliteThreadTask): SqliteThreadResponse {
   if (typeof task === 'object' && 'inspect' in task)
     return { rows: inspect(task.inspect), log: awaitLogSize() };
   const isCheckpoint = task === 'checkpoint';
-  if (isCheckpoint || content.isOverwritten) assertOwnContent();
+  const overwritten = isCheckpoint || content.isOverwritten ? content.findOverwritten() : undefined;
+  // A code of our own, which begins as SQLite's code of a file that was moved.
+  if (overwritten) throw makeError(overwritten, 'SQLITE_READONLY_OVERWRITTEN');
   if (isCheckpoint || isMisplaced) assertInPlace();
   const [sql, ...parameters] = isCheckpoint ? [CHECKPOINT] : task;
   const statement = prepare(sql);
@@ -128,12 +130,6 @@ function findMisplaced(): Finding | undefined {
   } catch (error) {
     return unsafe((error as Error).message, "let the service's user reach it again");
   }
-}
-
-/** @throws Error with a code of our own, with SQLite's prefix for what must not be written: store-errors.ts knows that */
-function assertOwnContent(): void {
-  const found = content.findOverwritten();
-  if (found) throw makeError(found, 'SQLITE_READONLY_OVERWRITTEN');
 }
 
 /** @throws Error with SQLite's code */
