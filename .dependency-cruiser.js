@@ -58,7 +58,7 @@ export default {
       name: 'engines-loaded-as-a-whole',
       severity: 'error',
       from: { path: '^src/database/store\\.ts$' },
-      to: { path: ENGINES, pathNot: '/engine\\.ts$' },
+      to: { path: ENGINES, pathNot: '-engine\\.ts$' },
     },
     {
       name: 'engines-know-nothing-of-each-other',

@@ -188,8 +188,8 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
 function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
   return new Promise((resolve, reject) => {
     const expire = () => reject(new StoreUnavailableException(TOO_LONG));
-    // In an immediate: a result that has arrived wins over the timeout.
-    const timer = setTimeout(() => setImmediate(expire), timeoutMs);
+    // The immediate lets a result that has arrived win over the timeout.
+    const timer = setTimeout(() => setImmediate(expire), Math.max(0, timeoutMs));
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

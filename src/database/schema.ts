@@ -39,19 +39,19 @@ export function judgeSchema(
   columns: readonly string[],
   ran: readonly string[],
 ): 'same' | SchemaErrorKind {
-  const known = MIGRATIONS.length - listMissing(ran).length;
+  const own = MIGRATIONS.length - listMissing(ran).length;
   const hasTables = ['plants.id', `${MIGRATIONS_TABLE}.name`].every((name) =>
     columns.includes(name),
   );
-  // Of a file that was cut beside its log, SQLite reads the missing pages as empty.
+  // If a file was cut beside its log, SQLite reads the missing pages as empty.
   if (hasTables && !ran.some(Boolean))
     throw new DamageError(`${MIGRATIONS_TABLE} has lost its rows`);
-  if (known === 0)
+  if (own === 0)
     return columns.every((column) => column.startsWith(`${MIGRATIONS_TABLE}.`))
       ? 'empty'
       : 'foreign';
-  if (known < MIGRATIONS.length) return 'older';
-  return known === ran.length ? 'same' : 'newer';
+  if (own < MIGRATIONS.length) return 'older';
+  return own === ran.length ? 'same' : 'newer';
 }
 
 /** Migrates a store, or demands that it is up to date. The caller rolls back by closing. @returns what was run */

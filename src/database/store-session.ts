@@ -47,9 +47,9 @@ export class StoreSession {
   /** Says which tables a backup lacks, if they may be another program's. @throws Error if they cannot be */
   async describeLeftOut(): Promise<string | undefined> {
     const { engine, entityMetadatas } = this.store;
-    const known = [...OWN_TABLES, ...entityMetadatas.map(({ tableName }) => tableName)];
+    const described = [...OWN_TABLES, ...entityMetadatas.map(({ tableName }) => tableName)];
     const rows = await this.query<{ name: string }>(engine.listTables);
-    const unknown = rows.map(({ name }) => name).filter((name) => !known.includes(name));
+    const unknown = rows.map(({ name }) => name).filter((name) => !described.includes(name));
     if (unknown.length === 0) return undefined;
     const what = `no entity of this version describes ${unknown.join(', ')}`;
     if (engine.isShared) return what;

@@ -16,8 +16,9 @@ type Entities = DataSourceOptions['entities'];
 
 /** Loads the engine that a DATABASE_URL names, and its driver; the other one is not loaded. */
 export async function loadEngine(url: string): Promise<Engine> {
-  if (getDatabaseSystem(url) === 'sqlite') return (await import('./sqlite/engine.js')).sqlite;
-  return (await import('./postgres/engine.js')).postgres;
+  if (getDatabaseSystem(url) === 'sqlite')
+    return (await import('./sqlite/sqlite-engine.js')).sqlite;
+  return (await import('./postgres/postgres-engine.js')).postgres;
 }
 
 export class Store extends DataSource {

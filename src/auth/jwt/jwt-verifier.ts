@@ -55,8 +55,8 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
   /** @throws InvalidTokenException; ApiException IDENTITY_PROVIDER_UNAVAILABLE, OVERLOADED */
   async verify(token: string): Promise<Principal> {
     const hash = hashToken(token);
-    const known = this.find(hash);
-    if (known && !this.keys.areStale) return known;
+    const cached = this.find(hash);
+    if (cached && !this.keys.areStale) return cached;
     if (!JWS.test(token)) throw new InvalidTokenException(MALFORMED);
     try {
       const header = jose.decodeProtectedHeader(token) as jose.JWSHeaderParameters;
@@ -71,8 +71,8 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
 
   /** The principal of a token that was verified with the keys that are known, and has not expired. */
   private find(hash: string): Principal | undefined {
-    const known = this.cache.get(hash);
-    return known && Date.now() < known.endsAt ? known.principal : undefined;
+    const cached = this.cache.get(hash);
+    return cached && Date.now() < cached.endsAt ? cached.principal : undefined;
   }
 
   /** Requests that bring one new token at once share one verification. Only valid tokens are kept. */

@@ -4,7 +4,7 @@
  * mixture.
  *
  * 1. Each start gives the file a new id, SQLite's `application_id` in its header, and keeps it in a file beside it, `-id`, too
- *    (engine.ts, recover). A restored backup, or a copy from before that start, has another id. A checkpoint writes the header,
+ *    (sqlite-engine.ts, recover). A restored backup, or a copy from before that start, has another id. A checkpoint writes the header,
  *    which may be later: until then `-id` has both the former id and the new one.
  * 2. Before a service or a command opens a file that has a log, it compares the header with `-id`. If they differ, it fails
  *    until the operator has decided: the log may have the latest commits of the other file.
