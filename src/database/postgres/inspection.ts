@@ -5,12 +5,12 @@
  * is `missing`, plants are `unsafe`, or the server is `read-only`. While there is one, the service responds to creates with
  * 503. Of several the one with the lowest rank is told, as it may be the reason of the others.
  *
- * 1. The server keeps what it reports as written, and the session writes and reads as requests need it.
+ * 1. The server keeps what it reports as written, and the session writes and reads as requests need it (settings.ts).
  * 2. The store is in the first schema of search_path, where new tables would go, and the role sees no other store: otherwise a
  *    start would make a second, empty store, or a command would read one.
  * 3. Each table is an ordinary, permanent one, or partitioned into such, and no table inherits from it: otherwise a crash
  *    could empty it, or rows of another table would count as its own.
- * 4. Each column has its type: otherwise texts could be changed. A column that an operator has added may be left out.
+ * 4. Each column has its type: otherwise texts could be changed. An insert may leave out a column that an operator has added.
  * 5. A unique index has the key alone: otherwise an id could be stored twice.
  * 6. No row is hidden from the role, and it has the rights that its work needs.
  *
@@ -35,8 +35,8 @@ const CHOOSE_SCHEMA = `
  * what `place`, `stores`, `found`, `parts` and `cols` are. Parameters:
  *
  * - $1: the tables, with the rights that the role needs on them, as JSON;
- * - $2: whether a service runs. Then each missing table is told; before a start, one finding tells of a missing store. Then
- *   also each commit sets UNSET by itself;
+ * - $2: whether a service runs. Then each missing table is a finding of its own; before a start, which may still make the store,
+ *   one finding tells that there is none. A service sets the settings of UNSET for each of its commits, a command does not;
  * - $3: whether the role must be able to write.
  *
  * @param mayReadServer whether the role may read the server's identifier, which a standby that is promoted has of its primary

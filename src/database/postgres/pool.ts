@@ -1,9 +1,9 @@
 /**
- * The sessions with the server, each a login that the server has a process for, with what TypeORM uses of pg's pool.
+ * The sessions with the server, each a login that the server has a process for. It has what TypeORM calls of pg's own pool.
  *
  * 1. TypeORM borrows a session for each statement or transaction. A statement that takes too long fails, but the server may
  *    work on: until it responds, the session hangs, and is lent to nobody (session.ts).
- * 2. A session adds itself to `hanging`, and has pg's cancel request sent. Hanging sessions count among the ten of the pool: if
+ * 2. Such a session adds itself to `hanging`, and asks the server to cancel the statement (session.ts). Hanging sessions count among the ten of the pool: if
  *    a new login replaced each, a slow server, which works on in the old ones, would soon have no connections left, for anybody.
  *    While all ten hang, a request fails at once. When the server responds in any session, those that hang for long are
  *    closed, as their connections may be dead.

@@ -1,18 +1,19 @@
 /**
  * What a store on SQLite must be: what the migrations made, with its plants, and the tokens of those who may create plants.
  * Whoever opens a store inspects it by this file, and the service once a second, as an operator may change it meanwhile. Each
- * difference is a finding, with its remedy and its effect: rows are `hidden`, something is `missing`, or plants are `unsafe`.
- * While there is one, the service responds to creates with 503 (database/inspection.ts); a command that only reads goes on
- * unless rows are hidden.
+ * difference is a finding, with its remedy and its effect: rows that are there cannot be read (`hidden`), something is `missing`,
+ * or plants could be lost (`unsafe`). While there is one, the service responds to creates with 503 (database/inspection.ts). A
+ * command that only reads stops if rows are hidden, as its output would lack them, and fails by itself at what is missing.
  *
  * 1. Its files are those that were opened, each by its one name: place.ts.
  * 2. As bytes, the file and its log are the store's own: content.ts.
- * 3. Through SQLite, which sees the log, it has the id with which it was opened. If it has another one, somebody has copied a
- *    database into it, as by sqlite3's `.restore`: tokens and plants are no longer those that the service knows.
+ * 3. Through SQLite, which sees the log, it has the `application_id` that the start has given it, or, until a checkpoint has
+ *    written that to the file, the one before. If it has another one, somebody has copied a database into it, as by sqlite3's
+ *    `.restore`: tokens and plants are no longer those that the service knows.
  * 4. Its texts are UTF-8, as export and backup read them, and it has a write-ahead log (the file `-wal`), to which commits go.
  * 5. Each table is an ordinary one. It has each column with its type: SQLite would change a value to the form of another type.
  *    Where the service writes no value, a column may be null, or has a default. The key is the primary key, or alone in a
- *    unique index of all rows: otherwise an id could be stored twice.
+ *    unique index of all rows: otherwise an id could be stored twice. A key that SQLite numbers must be the primary key.
  * 6. It has run every migration. Further migrations, tables and columns are a newer version's, or the operator's.
  * 7. The first page of each index of a key can be read. If one is damaged, tokens are not found, while creates of those in the
  *    cache still succeed.
@@ -43,14 +44,14 @@ const PUT_BACKUP =
   "'put a backup in its place, which has every row, but no further column: stop the service, then ' || (SELECT put_backup FROM given)";
 
 /**
- * Finds texts that are not UTF-8, and what tables lack of what the migrations make. `wanted` are the tables that must be there,
- * and `found` the same with the type that each has; `held` are the columns that they have, `named` those that they must have,
- * and `cols` the latter beside the former. Parameters: the tables, as JSON; both commands.
+ * Finds texts that are not UTF-8, and what tables lack of what the migrations make. `found` are the tables that must be there,
+ * each with the type that it has; `held` are the columns that they have, `named` those that they must have, and `cols` the
+ * latter beside the former. Parameters: the tables, as JSON; both commands.
  */
 const FIND_PROBLEMS = `
 WITH given (tables, put_backup, convert_to_utf8) AS (SELECT ?, ?, ?),
 found AS (
-  SELECT value->>'name' AS name, value->>'key' AS key, value->>'isGenerated' AS is_generated, value->'columns' AS columns, list.type
+  SELECT value->>'name' AS name, value->>'key' AS key, value->>'isGenerated' AS is_numbered, value->'columns' AS columns, list.type
   FROM given, json_each(tables)
   LEFT JOIN pragma_table_list AS list ON list.schema = 'main' AND list.name COLLATE NOCASE = value->>'name'
 ),
@@ -90,23 +91,23 @@ FROM held WHERE hidden = 0 AND "notnull" AND dflt_value IS NULL AND NOT EXISTS (
   SELECT 1 FROM named WHERE named."table" = held."table" AND named.name = held.name COLLATE NOCASE)
 UNION ALL
 SELECT 'unsafe', 'no unique index of ' || name || ' has its key, ' || key || ', alone, so that an id could be stored twice',
-  iif(is_generated, ${PUT_BACKUP},
+  iif(is_numbered, ${PUT_BACKUP},
     'run \`CREATE UNIQUE INDEX ' || name || '_' || key || ' ON ' || name || ' (' || key || ')\`; if that names an id that is there twice, keep one of the two first')
 FROM found
 WHERE type = 'table' AND EXISTS (SELECT 1 FROM held WHERE "table" = found.name AND held.name = key COLLATE NOCASE)
   AND (SELECT count(*) <> 1 OR max(name) <> key COLLATE NOCASE FROM held WHERE "table" = found.name AND pk > 0)
-  AND (is_generated OR NOT EXISTS (
+  AND (is_numbered OR NOT EXISTS (
     SELECT 1 FROM pragma_index_list(found.name) AS i JOIN pragma_index_info(i.name) AS c
     WHERE i."unique" AND NOT i.partial GROUP BY i.name HAVING count(*) = 1 AND max(c.name) = key COLLATE NOCASE))`;
 
-/** Finds the encoding of 4, 5 and 6. */
+/** Finds what the story has as 5 and 6, and of 4 the encoding. */
 export function inspectBySql(list: ListRows, expected: Expected): readonly Finding[] {
   const { tables, putBackup, convertToUtf8 } = expected;
   const found = list<Finding>(FIND_PROBLEMS, JSON.stringify(tables), putBackup, convertToUtf8);
   return [...found, ...inspectMigrations(list, expected)];
 }
 
-/** Finds 3. @param ids if there are none, the store may have any */
+/** Finds what the story has as 3. @param ids those that it may have; if the list is empty, any */
 export function inspectId(list: ListRows, file: string, ids: readonly number[]): Finding[] {
   const [found] = list<{ application_id: number }>('PRAGMA application_id');
   if (ids.length === 0 || ids.includes(found?.application_id ?? 0)) return [];

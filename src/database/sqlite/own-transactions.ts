@@ -5,10 +5,11 @@
  *
  * 1. Store.createQueryRunner() hands each new runner to what this file returns, which makes the driver forget it, and
  *    replaces its methods query() and release().
- * 2. The first statement of a runner waits for its turn, which lasts until the connection is in no transaction any more: after
- *    that statement, or after COMMIT or ROLLBACK. So the statements of two transactions are never mixed.
- * 3. A statement whose turn does not come in time fails. Otherwise one that is called within a transaction, but not by that
- *    transaction's manager, would wait for the transaction's end, which waits for it.
+ * 2. A turn is the right to use the connection. The first statement of a runner waits for one. The turn ends as soon as the
+ *    connection is in no transaction: after that statement, or after COMMIT or ROLLBACK. So the statements of two transactions
+ *    are never mixed.
+ * 3. Who waits for a turn for too long gives up, and the statement fails. Otherwise a repository's save() within the callback of
+ *    transaction(), without the manager of that, would wait for the transaction's end, which waits for it.
  * 4. A runner that is released in a transaction rolls it back: nobody else would ever get a turn.
  */
 import type { Database } from 'better-sqlite3';
@@ -29,12 +30,12 @@ export function shareConnection(
   awaitExitIfFatal: (error: unknown) => Promise<never> | undefined,
 ): (runner: QueryRunner) => QueryRunner {
   const driver = store.driver as BetterSqlite3Driver;
-  /** Settled once the turns that were taken so far are over. */
+  /** Resolves once all turns that were asked for so far have ended. */
   let last: Promise<unknown> = Promise.resolve();
 
   /**
-   * Waits for the turns before this one. A turn that has expired counts as ended, but those after it wait for those before it
-   * all the same. @throws StoreUnavailableException if they are not over in time
+   * Waits for the turns before this one. If that takes too long, this one counts as ended; who comes after it still waits for
+   * those before it. @throws StoreUnavailableException if they are not over in time
    */
   async function takeTurn(): Promise<() => void> {
     const former = last;

@@ -1,18 +1,19 @@
 /**
- * A thread that writes to a store on SQLite. writer.ts starts two of them: the committer, which runs statements, inspections
- * and the end of each checkpoint, and the checkpointer. A checkpoint copies the log (the file `-wal`, to which commits go) into
- * the store's file. Each thread has a connection of its own, and runs one task after the other; the task `null` closes it.
+ * A thread that writes to a store on SQLite. writer.ts starts two of them: the committer gets statements, inspections and
+ * checkpoints, the checkpointer checkpoints only. A checkpoint copies the log (the file `-wal`, to which commits go) into the
+ * store's file. Each thread has a connection of its own, and runs one task after the other; the message `null` closes it.
  *
  * 1. It opens the file by its name, and checks before and after that each name leads to what the main thread has opened: SQLite
  *    would copy the log into whatever file has the name. (The thread's close copies nothing, as the main thread's connection
  *    is still open.)
  * 2. A statement is a commit of its own. Before it is acknowledged the names are checked again: SQLite goes on writing to a
- *    file that was moved or removed, where no start would find the commit. From then on each statement is refused before it
- *    runs, until the names lead to the files again: whoever copies the moved file gets it whole.
- * 3. Before each checkpoint it checks whether somebody else has written to the files (content.ts). If so, it refuses the
- *    checkpoint, and from then on each statement: two stores would be mixed.
+ *    file that was moved or removed, where the next start would not find the commit. From then on the thread refuses each
+ *    statement before it runs, until the names lead to the files again: whoever copies the moved file gets it whole.
+ * 3. Before each checkpoint and at each inspection it checks whether somebody else has written to the files (content.ts). If so,
+ *    it refuses the checkpoint, and from then on its statements, for good: two stores would be mixed.
  * 4. While another connection holds SQLite's lock, a task is tried again until its time is over, or the process is to exit. A
- *    statement may thus run twice, which does no harm: rows that are there are not inserted again.
+ *    statement whose commit succeeds and whose log's size is then locked runs twice. That does no harm: all statements of the
+ *    service may be repeated, as an insert leaves out rows that are there.
  *
  * The tests have this file as TypeScript, which Node.js runs by leaving the types out. It resolves no `.js` to a `.ts`: so this
  * file and those that it loads name each other with `.ts`, and import nothing but types from any other file of src.
