@@ -72,7 +72,7 @@ export const VARIABLES = {
   authAudience: optional('AUTH_AUDIENCE', parsers.anyText),
   /** URL of the provider's keys. Unset: as the provider's discovery document says. */
   authJwksUrl: optional('AUTH_JWKS_URL', parsers.secureUrl),
-  /** Scope that a JSON Web Token must have. */
+  /** What the identity provider calls the scope `plants:create`. */
   authScope: required('AUTH_SCOPE', parsers.scope, 'plants:create'),
 
   /** Time in milliseconds for which a stopping service still serves, while others learn that it stops. */

@@ -1,5 +1,11 @@
 // An int64 on its way in and out: a double does not represent every one.
-import { BadRequestException, Injectable, Optional, type PipeTransform } from '@nestjs/common';
+import {
+  BadRequestException,
+  Injectable,
+  Optional,
+  type ArgumentMetadata,
+  type PipeTransform,
+} from '@nestjs/common';
 
 declare global {
   interface JSON {
@@ -54,11 +60,14 @@ export class ParseInt64Pipe implements PipeTransform<unknown, bigint | undefined
   constructor(@Optional() private readonly options?: { readonly optional?: boolean }) {}
 
   /** @throws BadRequestException if the value is no decimal string, or no int64 */
-  transform(value: unknown): bigint | undefined {
+  transform(
+    value: unknown,
+    { data = 'the value' }: Partial<ArgumentMetadata> = {},
+  ): bigint | undefined {
     if (value === undefined && this.options?.optional) return undefined;
     const isDecimal = typeof value === 'string' && /^-?\d+$/.test(value);
     const int64 = isDecimal ? parseInt64(value) : undefined;
-    if (int64 === undefined) throw new BadRequestException(`the value ${INT64_RULE}`);
+    if (int64 === undefined) throw new BadRequestException(`${data} ${INT64_RULE}`);
     return int64;
   }
 }

@@ -72,8 +72,12 @@ const PARSED_WHEN_READ: PropertyDescriptor & ThisType<RawBodyRequest<Request>> =
 /** The methods of requests that have a body (RFC 9110, section 9.3). */
 const SENDS_BODY = /^(POST|PUT|PATCH)$/;
 
-/** Whether bytes are sent (RFC 9112, section 6.3), or a media type tells of a body that is empty. */
+/**
+ * Whether bytes are sent (RFC 9112, section 6.3), or a media type tells of a body that is empty. That of a GET has no meaning
+ * (RFC 9110, section 9.3.1), and is not read.
+ */
 function hasBody({ headers, method }: Request): boolean {
+  if (method === 'GET' || method === 'HEAD') return false;
   const length = Number(headers['content-length'] ?? 0);
   if (length > 0 || headers['transfer-encoding'] !== undefined) return true;
   return headers['content-type'] !== undefined && SENDS_BODY.test(method);

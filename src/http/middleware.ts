@@ -11,13 +11,13 @@ import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { Connections } from './connections.js';
 import { Drain } from './drain.js';
 import { HEADERS_TOO_LONG, MAX_FIELDS } from './client-errors.js';
+import { Routes } from './routes.js';
 
 /** JSON loads nothing, and nobody frames it (OWASP REST Security Cheat Sheet); docs-page.ts has another policy. */
 const NOTHING = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
 
-/** What pages of CORS_ORIGINS may send and read; `maxAge` in seconds. */
+/** What pages of CORS_ORIGINS may send and read, by the methods of each path; `maxAge` in seconds. */
 const CORS = {
-  methods: 'POST',
   // The last three are of W3C's Trace Context and Baggage.
   allowedHeaders: 'Authorization,Content-Type,X-Request-Id,traceparent,tracestate,baggage',
   exposedHeaders: 'WWW-Authenticate,Retry-After,X-Request-Id,RateLimit,RateLimit-Policy',
@@ -27,16 +27,17 @@ const CORS = {
 /** Adds the middleware in the order in which it runs, before the guards. */
 export function addMiddleware(app: NestExpressApplication, config: Config): void {
   const { corsOrigins, scheme } = config;
-  const drain = app.get(Drain);
+  const [drain, routes] = [app.get(Drain), app.get(Routes)];
   app.use(app.get(Connections).createContext());
   app.use(contentSecurityPolicy({ useDefaults: false, directives: NOTHING }));
   app.use(xContentTypeOptions(), xFrameOptions({ action: 'deny' }));
   if (scheme === 'https') app.use(strictTransportSecurity({ includeSubDomains: false }));
   if (corsOrigins)
-    app.enableCors(({ headers }: Request, respond) => {
+    app.enableCors(({ headers, path }: Request, respond) => {
       // The library takes every OPTIONS for a preflight (fetch.spec.whatwg.org, "CORS-preflight request").
       const isPreflight = headers.origin && headers['access-control-request-method'];
-      respond(null, { ...CORS, origin: corsOrigins, preflightContinue: !isPreflight });
+      const methods = [...((isPreflight && routes.find(path)?.methods) || ['POST'])];
+      respond(null, { ...CORS, methods, origin: corsOrigins, preflightContinue: !isPreflight });
     });
   app.use(((request, response, next) => {
     // Node drops what follows a request to upgrade, so the connection must close.

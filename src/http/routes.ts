@@ -13,6 +13,15 @@ function isOperation({ route }: Layer): boolean {
   return route?.stack.some(({ name }) => name.includes('.')) ?? false;
 }
 
+/** Express throws at a parameter that cannot be decoded: such a path is of no route. */
+function isOfRoute(layer: Layer, path: string): boolean {
+  try {
+    return Boolean(layer.match(path));
+  } catch {
+    return false;
+  }
+}
+
 /** The routes of the controllers, by Express's router. */
 @Injectable()
 export class Routes {
@@ -22,7 +31,7 @@ export class Routes {
   find(path: string): { readonly path: string; readonly methods: readonly string[] } | undefined {
     const { router } = this.adapterHost.httpAdapter.getInstance<Application>();
     const layers = (router.stack as unknown as readonly Layer[]).filter(isOperation);
-    const routes = layers.flatMap((layer) => (layer.match(path) ? (layer.route ?? []) : []));
+    const routes = layers.flatMap((layer) => (isOfRoute(layer, path) ? (layer.route ?? []) : []));
     const methods = new Set(routes.flatMap((route) => Object.keys(route.methods)));
     // Express serves HEAD by GET.
     if (methods.has('get')) methods.add('head');

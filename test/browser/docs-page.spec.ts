@@ -37,21 +37,22 @@ async function authorize(token: string): Promise<void> {
 
 /** Sends the example plant, or another one. Returns what the page shows of the response. */
 async function tryOut(plant?: string): Promise<string> {
-  const tryIt = page.getByRole('button', { name: 'Try it out' });
-  const execute = page.getByRole('button', { name: 'Execute' });
+  const post = page.locator('.opblock-post');
+  const tryIt = post.getByRole('button', { name: 'Try it out' });
+  const execute = post.getByRole('button', { name: 'Execute' });
   await tryIt.or(execute).first().waitFor();
   if (await tryIt.isVisible()) await tryIt.click();
-  if (plant !== undefined) await page.locator('.body-param__text').fill(plant);
+  if (plant !== undefined) await post.locator('.body-param__text').fill(plant);
   const responded = page.waitForResponse((response) => response.request().method() === 'POST');
   await execute.click();
   await responded;
-  const shown = page.locator('.live-responses-table .response').first();
+  const shown = post.locator('.live-responses-table .response').first();
   await shown.waitFor();
   return shown.innerText();
 }
 
 /** What the open operation shows last. */
-const operation = (page: Page) => page.locator('.opblock.is-open .headers').first();
+const operation = (page: Page) => page.locator('.opblock-post.is-open .headers').first();
 const reload = () => page.reload({ waitUntil: 'networkidle' });
 const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
 

@@ -123,6 +123,12 @@ describe('a second resource, and a new operation', () => {
         });
   });
 
+  it('whose scope is the word of the provider for plants:create end the start', async () => {
+    const env = { ...provider.env, AUTH_SCOPE: 'plants:read' };
+    const started = ServiceProcess.start({ under: copy.under, store: other, token: '-', env });
+    await expect(started).rejects.toThrow('AUTH_SCOPE must be none of');
+  });
+
   it('a garden is saved with its id to the last digit, and is in a backup', async () => {
     const token = await sign('gardens:write');
     const save = (body: string) => send('POST', '/gardens', token, body);
@@ -151,7 +157,7 @@ describe('a second resource, and a new operation', () => {
     expect(await find('7')).toEqual({ status: 200, text: '{"name":"oak"}' });
     const missing = '{"error":3006,"message":"no such plant"}';
     expect(await find(MAX)).toEqual({ status: 404, text: missing });
-    expect((await find('x')).status).toBe(400);
+    for (const id of ['x', '%ff', '%zz']) expect((await find(id)).status).toBe(400);
     expect((await send('POST', '/plants', token, '{"id":8,"name":"oak"}')).status).toBe(403);
     expect((await send('PUT', '/plants/7', token)).text).toContain('only GET, HEAD /plants/:id');
   });

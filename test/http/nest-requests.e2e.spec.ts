@@ -100,7 +100,7 @@ describe('what a handler takes', () => {
   it('ParseInt64Pipe: a bigint goes out with its digits; what is none is refused with 400', async () => {
     const text = `{"id":${MAX},"isBig":true}`;
     expect(await notes.send('GET', `/notes/big/${MAX}`)).toMatchObject({ status: 200, text });
-    const body = { error: 3005, message: `the value ${INT64}` };
+    const body = { error: 3005, message: `id ${INT64}` };
     expect(await notes.send('GET', '/notes/big/%20')).toMatchObject({ status: 400, body });
   });
 
@@ -207,6 +207,14 @@ it.each([
     expect(await notes.send('PUT', path)).toMatchObject(refusal);
   },
 );
+
+it('a parameter that cannot be decoded is refused', async () => {
+  const refusal = { status: 400, body: { error: 3002 } };
+  for (const method of ['GET', 'PUT'])
+    expect(await notes.send(method, '/notes/%ff')).toMatchObject(refusal);
+  // The log of requests finds its route later.
+  await new Promise(setImmediate);
+});
 
 it.each(['/notes/', '/notes/7/', '/notes/forms/x/y', '/nowhere'])(
   '%s has no route: 404',

@@ -73,7 +73,7 @@ describe('LOG_REQUESTS=all: a line for', () => {
   it('a request that is refused before routing, with its path', async () => {
     await start();
     const text = requestText({ 'transfer-encoding': 'gzip' });
-    for (const path of ['/plants?x', '/plants/x'])
+    for (const path of ['/plants?x', '/nowhere/x'])
       await service.sendBytes(text.replace('/plants', path));
     const [own, other] = await lines(2);
     expect(own).toMatchObject({ status: 501, path: '/plants', msg: 'POST /plants 501' });
