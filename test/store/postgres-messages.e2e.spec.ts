@@ -61,7 +61,10 @@ it('a session that begins with the result of another statement is closed', async
   for (let id = 2n; id < 20n; id++)
     expect((await client.create({ id, name: 'oak' })).status).toBe(503);
   proxy.isFaulty = false;
-  expect((await client.create({ id: 2n, name: 'oak' })).status).toBe(200);
+  // An inspection that began beside the fault may have found it: creates are refused until the next one.
+  let status = 503;
+  while (status === 503) ({ status } = await client.create({ id: 2n, name: 'oak' }));
+  expect(status).toBe(200);
   // Far fewer than were begun.
   while ((await store.rows(`SELECT ${ours}`)).length > 4) await sleep(20);
 });
