@@ -7,6 +7,7 @@ import { ConfigError } from '../config/environment.js';
 import { JsonBodyGuard } from '../http/json-body.js';
 import { BearerGuard } from './bearer.guard.js';
 import { BearerStrategy, JWT_VERIFIER } from './bearer.strategy.js';
+import { RateLimitGuard } from './rate-limit.guard.js';
 import { SCOPES } from './scopes.js';
 import { LastUsed } from './tokens/last-used.js';
 import { Token } from './tokens/token.entity.js';
@@ -43,7 +44,7 @@ const rateLimiter = {
 };
 
 /** The parts of the OperationGuard, which Nest makes in the module of each guarded controller. */
-const PARTS = [BearerGuard, JsonBodyGuard, rateLimiter];
+const PARTS = [BearerGuard, RateLimitGuard, JsonBodyGuard, rateLimiter];
 
 @Module({
   imports: [TypeOrmModule.forFeature([Token])],

@@ -18,7 +18,8 @@ export const RESPONSE_HEADERS: Headers = { ...REQUEST_ID, ...documentRateLimit(1
 export const BODY_ERRORS = [ERRORS.INVALID_JSON, ERRORS.MEDIA_TYPE, ERRORS.TOO_LARGE] as const;
 
 /**
- * Guards an operation, reads its JSON body for `@Body()`, and documents its token and its errors. Its module imports AuthModule.
+ * Guards an operation, reads its JSON body for `@Body()`, and documents its token and its errors. Its module imports AuthModule. It
+ * stands at a class or at its methods, not at both, as each would count the request.
  * @param scope what a token must have for this operation
  * @param errors rows of ERRORS that this operation itself can give, besides those of every operation
  */
@@ -26,20 +27,20 @@ export function Authenticated(
   scope: Scope,
   ...errors: readonly ErrorCode[]
 ): MethodDecorator & ClassDecorator {
-  const own = Map.groupBy([...errors, ERRORS.BAD_REQUEST], ({ status }) => status);
+  const own = Map.groupBy(errors, ({ status }) => status);
+  /** Documents errors of one status, with those of the operation. */
+  const document = (rows: readonly ErrorCode[], description: string, headers?: Headers) => {
+    const status = rows[0]?.status ?? 0;
+    const all = [...rows, ...(own.get(status) ?? [])];
+    own.delete(status);
+    return ApiError(all, description, headers);
+  };
   return applyDecorators(
     RequiredScope(scope),
     UseGuards(OperationGuard),
     ApiBearerAuth('bearerAuth'),
-    ...Array.from(own, ([status, group]) => {
-      const messages = group.map(({ message }) => message).join('; ');
-      return ApiError(
-        group,
-        status === 400 ? 'unexpected error' : messages,
-        documentRateLimit(150),
-      );
-    }),
-    ApiError(
+    document([ERRORS.BAD_REQUEST], 'unexpected error', documentRateLimit(150)),
+    document(
       [ERRORS.NO_TOKEN, ERRORS.INVALID_TOKEN],
       'no bearer token, or an invalid or expired one',
       {
@@ -49,20 +50,20 @@ export function Authenticated(
         ),
       },
     ),
-    ApiError([ERRORS.INSUFFICIENT_SCOPE], describeForbidden(scope), {
+    document([ERRORS.INSUFFICIENT_SCOPE], describeForbidden(scope), {
       'WWW-Authenticate': documentHeader(
         'The challenge of RFC 6750, section 3, with the scope that is required',
         `Bearer realm="plant-store", error="insufficient_scope", scope="${scope}"`,
       ),
     }),
-    ApiError([ERRORS.REQUEST_TIMEOUT], 'the request did not arrive in time: send it again'),
-    ApiError(
+    document([ERRORS.REQUEST_TIMEOUT], 'the request did not arrive in time: send it again'),
+    document(
       [ERRORS.RATE_LIMITED],
       "over the token's rate limit, where the operator has set one: try again later",
       { ...RETRY_AFTER, ...documentRateLimit(0) },
     ),
-    ApiError([ERRORS.INTERNAL], 'a fault of the service'),
-    ApiError(
+    document([ERRORS.INTERNAL], 'a fault of the service'),
+    document(
       [
         ERRORS.STORE_UNAVAILABLE,
         ERRORS.OVERLOADED,
@@ -71,6 +72,9 @@ export function Authenticated(
       ],
       'overloaded, shutting down, or the store or the identity provider unavailable: try again later',
       RETRY_AFTER,
+    ),
+    ...Array.from(own.values(), (rows) =>
+      ApiError(rows, rows.map(({ message }) => message).join('; '), documentRateLimit(150)),
     ),
   );
 }

@@ -37,10 +37,7 @@ export class JsonBodyGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<RawBodyRequest<Request>>();
     const { headers, rawBody } = request;
-    if (!hasBody(request)) {
-      if (SENDS_BODY.test(request.method)) Object.defineProperty(request, 'body', PARSED_WHEN_READ);
-      return true;
-    }
+    if (!hasBody(request)) return true;
     checkType(headers['content-type']);
     if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
       throw new ApiException(ERRORS.BAD_REQUEST, 'the body must not be compressed');
@@ -52,25 +49,16 @@ export class JsonBodyGuard implements CanActivate {
   }
 }
 
-/**
- * Defines `request.body`. Who reads a body that is missing gets an exception, so an operation without `@Body()` needs none.
- * @throws ApiException INVALID_JSON, TOO_LARGE, MEDIA_TYPE
- */
-const PARSED_WHEN_READ: PropertyDescriptor & ThisType<RawBodyRequest<Request>> = {
+/** Defines `request.body`. @throws ApiException INVALID_JSON, TOO_LARGE */
+const PARSED_WHEN_READ: PropertyDescriptor & ThisType<Request & { readonly rawBody: Buffer }> = {
   configurable: true,
   get() {
-    if (this.rawBody) return parseJson(this.rawBody);
-    // It refuses the missing media type of a body that is missing.
-    checkType();
-    return undefined;
+    return parseJson(this.rawBody);
   },
   set(value) {
     Object.defineProperty(this, 'body', { value, writable: true });
   },
 };
-
-/** The methods of requests that have a body (RFC 9110, section 9.3). */
-const SENDS_BODY = /^(POST|PUT|PATCH)$/;
 
 /**
  * Whether bytes are sent (RFC 9112, section 6.3), or a media type tells of a body that is empty. That of a GET has no meaning
@@ -80,11 +68,14 @@ function hasBody({ headers, method }: Request): boolean {
   if (method === 'GET' || method === 'HEAD') return false;
   const length = Number(headers['content-length'] ?? 0);
   if (length > 0 || headers['transfer-encoding'] !== undefined) return true;
-  return headers['content-type'] !== undefined && SENDS_BODY.test(method);
+  return headers['content-type'] !== undefined && /^(POST|PUT|PATCH)$/.test(method);
 }
 
-/** Parameters are ignored: application/json defines none (RFC 8259, section 11). @throws ApiException MEDIA_TYPE */
-function checkType(contentType = ''): void {
+/**
+ * Parameters are ignored: application/json defines none (RFC 8259, section 11). @throws ApiException MEDIA_TYPE, which is also
+ * the error of a body that is missing: its type is missing first
+ */
+export function checkType(contentType = ''): void {
   const type = contentType.split(';', 1)[0]?.trim() ?? '';
   if (type.toLowerCase() === 'application/json') return;
   const sent = shorten(type) || 'missing';

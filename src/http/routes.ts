@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Application, IRoute } from 'express';
 
@@ -8,9 +9,9 @@ interface Layer {
   match(path: string): unknown;
 }
 
-/** Nest names the handler of a controller's method `PlantsController.create`; others are middleware, or of the docs page. */
+/** Nest gives the handler of a controller's method the metadata of that method; others are middleware, or of the docs page. */
 function isOperation({ route }: Layer): boolean {
-  return route?.stack.some(({ name }) => name.includes('.')) ?? false;
+  return route?.stack.some(({ handle }) => Reflect.hasMetadata(METHOD_METADATA, handle)) ?? false;
 }
 
 /** Express throws at a parameter that cannot be decoded: such a path is of no route. */

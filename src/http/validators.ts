@@ -1,8 +1,9 @@
-// Decorators of class-validator for values that every store keeps exactly.
-import { applyDecorators } from '@nestjs/common';
+// How DTOs are validated: decorators for values that every store keeps exactly, and the pipe for their bodies.
+import { applyDecorators, ValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
 import { INT64_RULE, isInt64, toBigInt } from './int64.js';
+import { checkType } from './json-body.js';
 
 /** An optional field may be absent; with class-validator's @IsOptional(), also null. */
 interface FieldOptions {
@@ -48,4 +49,17 @@ function validateField(
         args?.value === undefined ? '$property is missing' : `$property ${findProblem(args.value)}`,
     },
   });
+}
+
+/** Nest's ValidationPipe for a DTO that is required: a body that is missing has the error of `POST /plants`. */
+export class BodyPipe extends ValidationPipe {
+  constructor() {
+    super({ transform: true, whitelist: true });
+  }
+
+  /** @throws ApiException MEDIA_TYPE; as Nest's ValidationPipe */
+  override transform(body: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    if (body === undefined) checkType();
+    return super.transform(body, metadata);
+  }
 }

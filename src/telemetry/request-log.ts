@@ -3,6 +3,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Config } from '../config/config.js';
 import { ERRORS, HTTP_EXCEPTION } from '../errors/error-codes.js';
+import { formatStack } from '../errors/operator-message.js';
 import {
   describeOperation,
   findRoute,
@@ -28,8 +29,16 @@ export class RequestLog implements OnApplicationShutdown {
     requestEnd.unsubscribe(this.onEnd);
   }
 
+  /** What a subscriber throws would end the process. */
   private readonly onEnd = (message: unknown): void => {
-    const context = message as RequestContext;
+    try {
+      this.log(message as RequestContext);
+    } catch (error) {
+      this.logger.error('a request could not be logged', formatStack(error));
+    }
+  };
+
+  private log(context: RequestContext): void {
     const { request, status, error } = context;
     // The channels are those of the whole process.
     if (request.app !== this.adapterHost.httpAdapter.getInstance()) return;
@@ -41,7 +50,7 @@ export class RequestLog implements OnApplicationShutdown {
     const level = isOurFault(error, status) ? 'error' : 'log';
     const text = `${describeOperation(request, path)} ${status ?? 'no response'}`;
     this.logger[level](text, describeRequest(context, path));
-  };
+  }
 }
 
 function isOurFault(error = 0, status = 0): boolean {
@@ -73,7 +82,7 @@ function describeRequest(context: RequestContext, path: string | undefined) {
 /** An IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2), as of a socket that listens on `::`, as the IPv4 address. */
 function simplifyAddress(address: string | undefined): string | undefined {
   if (!address?.includes(':')) return address;
-  // It has one form for each address.
-  const { address: plain } = new SocketAddress({ address, family: 'ipv6' });
+  // It has one form for each address. It refuses some that isIP() takes.
+  const { address: plain = '' } = SocketAddress.parse(`[${address}]:0`) ?? {};
   return /^::ffff:(\d+\..+)$/.exec(plain)?.[1] ?? address;
 }

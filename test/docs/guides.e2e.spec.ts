@@ -140,10 +140,16 @@ describe('a second resource, and a new operation', () => {
       save(`{"id":${i},"name":"g","isOpen":false}`),
     );
     for (const response of many) expect((await response).status).toBe(200);
-    expect((await save('{"id":1}')).status).toBe(400);
+    expect(await save('{"id":-7,"name":"g","isOpen":true}')).toMatchObject({ status: 200 });
+    const { status, text } = await save('{"id":1,"name":"g"}');
+    expect({ status, text }).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('isOpen must be a boolean'),
+    });
     expect((await send('POST', '/gardens', token)).text).toContain('1001');
     expect((await send('PUT', '/gardens', token)).text).toContain('only POST /gardens');
-    expect(await moveStore()).toContain('gardens: 41');
+    const counts = ['gardens: 42', 'plants: 0', 'tokens: 1'];
+    expect(await moveStore()).toEqual(expect.arrayContaining(counts));
     const all = 'SELECT id, name, is_open FROM gardens ORDER BY id';
     expect(await other.rows(all)).toEqual(await service.store.rows(all));
     const file = join(service.store.folder, 'backup.sqlite');

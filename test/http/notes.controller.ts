@@ -20,6 +20,7 @@ import type { Request, Response } from 'express';
 import { Column, Entity, PrimaryGeneratedColumn, Repository } from 'typeorm';
 import { Authenticated, BODY_ERRORS } from '../../src/auth/authenticated.decorator.js';
 import { BearerGuard } from '../../src/auth/bearer.guard.js';
+import { RateLimitGuard } from '../../src/auth/rate-limit.guard.js';
 import { CurrentPrincipal, type Principal } from '../../src/auth/principal.js';
 import { RequiredScope, type Scope } from '../../src/auth/scopes.js';
 import { ERRORS } from '../../src/errors/error-codes.js';
@@ -137,13 +138,6 @@ export class NotesController {
     return {};
   }
 
-  @Post('bodiless')
-  @HttpCode(200)
-  @Authenticated('plants:create')
-  bodiless() {
-    return {};
-  }
-
   @Post('unscoped')
   @UseGuards(BearerGuard)
   unscoped() {
@@ -153,7 +147,7 @@ export class NotesController {
   @Post('text')
   @HttpCode(200)
   @RequiredScope('plants:create')
-  @UseGuards(BearerGuard)
+  @UseGuards(BearerGuard, RateLimitGuard)
   async text(@Req() request: Request) {
     return { text: (await request.toArray()).join('') };
   }

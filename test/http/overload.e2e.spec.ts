@@ -17,9 +17,9 @@ const CONNECTIONS = ALL / EACH;
 
 /** An operation that needs no room in the queue. */
 @Controller('others')
+@Authenticated('plants:create')
 class OthersController {
   @Get()
-  @Authenticated('plants:create')
   list() {
     return [];
   }
@@ -118,6 +118,7 @@ it('beyond the limit a request is refused before its body arrives; later ones ar
     expect((await fetch(`http://127.0.0.1:${service.port}${path}`, { headers })).status).toBe(
       status,
     );
+  expect((await fetch(`http://127.0.0.1:${service.port}/others`)).status).toBe(401);
   // One that was begun before is refused once its plant has arrived.
   begun.write('{"id":-4,"name":"n"}');
   expect(await begun.read()).toMatchObject({ status: 503, body: { error: 5002 } });

@@ -168,6 +168,8 @@ it.each([
   ['1', '0:0:0:0:0:ffff:c000:0207', '192.0.2.7'],
   ['1', '2001:db8::7', '2001:db8::7'],
   ['1', 'fe80::7%eth0', 'fe80::7%eth0'],
+  // Addresses that node:net itself refuses elsewhere.
+  ['1', '1:2:3:4:5:6:192.0.2.7%0-.:x', '1:2:3:4:5:6:192.0.2.7%0-.:x'],
 ])('TRUST_PROXY=%s, forwarded for %s: the client is %s', async (trusted, forwarded, client) => {
   await start({ TRUST_PROXY: trusted });
   await service.client.send({ headers: { 'x-forwarded-for': forwarded } });

@@ -37,6 +37,17 @@ describe('what nginx refuses itself has an Error body', () => {
     ['a length over the limit', `${POST}content-length: 65537\r\n\r\n`, LARGE],
     ['chunks over the limit', `${chunked}10001\r\n${'x'.repeat(65_537)}\r\n0\r\n\r\n`, LARGE],
     ['another transfer coding', chunked.replace('chunked', 'gzip, chunked'), NO_CODING],
+    [
+      'TRACE with a length',
+      `TRACE /plants HTTP/1.1\r\n${HOST}content-length: 2\r\n\r\n{}`,
+      INVALID,
+    ],
+    [
+      'TRACE with a length over the limit',
+      `TRACE /plants HTTP/1.1\r\n${HOST}content-length: 65537\r\n\r\n`,
+      LARGE,
+    ],
+    ['TRACE with chunks', `${chunked.replace('POST', 'TRACE')}1\r\nx\r\n0\r\n\r\n`, INVALID],
     ['TRACE with a bad chunk', `${chunked.replace('POST', 'TRACE')}zz\r\n`, INVALID],
     ['a path of its own', `GET /plant-store-error/5001 HTTP/1.1\r\n${HOST}\r\n`, NO_PATH],
   ])('%s', async (_name, bytes, [status, error, message]) => {

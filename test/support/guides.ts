@@ -18,7 +18,7 @@ const COPIED = ['contract', 'docs', 'src', 'openapi.json', 'package.json'];
 interface Sample {
   readonly path: string;
   /** Where it goes in the file of this path; a new file without it. */
-  readonly how: 'above' | 'below' | 'from' | 'in place of' | undefined;
+  readonly how: 'above' | 'below' | 'in place of' | undefined;
   readonly line: string;
   readonly code: string;
 }
@@ -28,7 +28,7 @@ function listSamples(headings: readonly string[]): Sample[] {
   const sections = read('CONTRIBUTING.md').split(/^## /m);
   const chosen = sections.filter((text) => headings.includes(text.split('\n', 1)[0] ?? ''));
   if (chosen.length < headings.length) throw new Error(`not all there: ${headings.join(', ')}`);
-  const first = /^ *(?:\/\/|#) ([\w./-]+)(?:, (above|below|from|in place of) "(.*)"(?: on)?)?\n/;
+  const first = /^ *(?:\/\/|#) ([\w./-]+)(?:, (above|below|in place of) "(.*)")?\n/;
   return chosen.flatMap((section) =>
     Array.from(
       section.matchAll(/^( *)```(?:ts|yaml)\n([^]*?)^ *```$/gm),
@@ -56,7 +56,7 @@ function paste(text: string, { how, line, code }: Sample): string {
     const added = rest.trimEnd().replaceAll(/^(?=.)/gm, indent);
     if (how === 'above') lines.splice(at, 0, added, '');
     else if (how === 'below') lines.splice(at + 1, 0, '', added);
-    else lines.splice(at, how === 'from' ? Infinity : 1, added);
+    else lines.splice(at, 1, added);
   }
   return imports + lines.join('\n');
 }

@@ -130,7 +130,7 @@ export function readIndexes(list: ListRows, { tables }: Expected): void {
       'SELECT name FROM pragma_index_list(?) WHERE "unique" AND NOT partial',
       name,
     ))
-      list(`SELECT 1 FROM "${name}" INDEXED BY "${index.name}" LIMIT 1`);
+      list(`SELECT 1 FROM "${name}" INDEXED BY "${index.name.replaceAll('"', '""')}" LIMIT 1`);
 }
 
 function inspectMigrations(
