@@ -26,7 +26,7 @@ import { RequiredScope, type Scope } from '../../src/auth/scopes.js';
 import { ERRORS } from '../../src/errors/error-codes.js';
 import { ParseInt64Pipe } from '../../src/http/int64.js';
 import { JsonBodyGuard } from '../../src/http/json-body.js';
-import { IsInt64 } from '../../src/http/validators.js';
+import { BodyPipe, IsInt64 } from '../../src/http/validators.js';
 import { FORMS } from './notes.parts.js';
 
 class NoteDto {
@@ -121,7 +121,7 @@ export class NotesController {
 
   @Post('valid')
   @Authenticated('plants:create')
-  valid(@Body() note: NoteDto) {
+  valid(@Body(BodyPipe) note: NoteDto) {
     return { isDto: note instanceof NoteDto, note };
   }
 
