@@ -1,4 +1,5 @@
 /** @engine postgres */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findProblems } from '../../src/database/postgres/inspection.js';
 import { runHere } from '../support/cli.js';
@@ -28,21 +29,15 @@ afterAll(async () => {
 
 const env = () => ({ DATABASE_URL: store.url.replace('postgres@', 'plants@') });
 
-/** Waits until the service is not ready for this reason, and returns its whole message. */
-async function awaitProblem(reason: string): Promise<string> {
-  for (;;) {
-    const { details } = await service.monitor.until(503, 'store');
-    const message = String(details.store?.message);
-    if (message.includes(reason)) return message;
-  }
-}
-
 /** Does what the service says until it is ready, as an operator does. */
 async function followAdvice(): Promise<void> {
-  for (let { status, details } = await service.monitor.ready(); status !== 200;) {
+  for (let left = 2_000; left > 0; left--) {
+    const { status, details } = await service.monitor.ready();
+    if (status === 200) return;
     await store.execute(readRemedy(String(details.store?.message))).catch(() => undefined);
-    ({ status, details } = await service.monitor.ready());
+    await sleep(20);
   }
+  throw new Error(`not ready: ${JSON.stringify(await service.monitor.ready())}`);
 }
 
 /** The SQL between backticks of a message, but for those that are alternatives to the first. */
@@ -237,7 +232,7 @@ it.each(STATES)('%s: 503, not ready, and served again once it is undone', async 
   const fresh = { id: next++, name: 'oak' };
   expect((await client.create(known)).status).toBe(200);
   await store.execute(make);
-  const message = await awaitProblem(reason);
+  const message = await service.monitor.untilProblem(reason);
   for (const plant of [known, fresh, { ...known, name: 'elm' }])
     expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
   expect(service.output).toContain(`the store is unavailable: ${message}`);
@@ -383,10 +378,7 @@ it('another server at the address: 503, until it is led back', async () => {
     `INSERT INTO tokens (name, hash, created_at) VALUES ('${String(token?.name)}', '${String(token?.hash)}', ${String(token?.created_at)})`,
   );
   proxy.pointAt(other.port);
-  for (let message = ''; !message.includes('DATABASE_URL leads to another server');) {
-    const { details } = await started.monitor.until(503, 'store');
-    message = String(details.store?.message);
-  }
+  await started.monitor.untilProblem('DATABASE_URL leads to another server');
   expect(await started.client().create({ id: 1n, name: 'elm' })).toMatchObject(UNAVAILABLE);
   proxy.pointAt(server.port);
   await started.monitor.until(200);

@@ -25,11 +25,11 @@ async function create(): Promise<number> {
   return status;
 }
 
-/** Waits for a problem, and checks that it is the reason of 503. Returns it. */
-async function findProblem(): Promise<string> {
-  const { details } = await service.monitor.until(503, 'store');
+/** Waits for a problem of this reason, and checks that creates get 503. Returns its whole message. */
+async function findProblem(reason = ''): Promise<string> {
+  const problem = await service.monitor.untilProblem(reason);
   expect(await create()).toBe(503);
-  return String(details.store?.message);
+  return problem;
 }
 
 /** Checks that the service takes plants again, and that it has every acknowledged one. */
@@ -157,9 +157,13 @@ describe('a store that is no longer what its migrations made: 503 with the reaso
     ],
   ])('%s', async (_what, make, reason, undo) => {
     await store.execute(make);
-    expect(await findProblem()).toContain(`${reason}: `);
-    expect(service.output).toContain(`the store is unavailable: ${reason}: `);
-    await store.execute(undo);
+    try {
+      await findProblem(`${reason}: `);
+      expect(service.output).toContain(`the store is unavailable: ${reason}: `);
+    } finally {
+      // The store is that of the next test too.
+      await store.execute(undo);
+    }
     await expectSound();
   });
 
