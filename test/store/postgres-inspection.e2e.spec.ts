@@ -113,10 +113,10 @@ const STATES: readonly [
   ],
   [
     'a further column that must have a value',
-    "ALTER TABLE plants ADD soil text NOT NULL DEFAULT ''; ALTER TABLE plants ALTER soil DROP DEFAULT",
-    'the column soil of plants must have a value, which this version does not write: run `ALTER TABLE plants ALTER soil DROP NOT NULL`',
+    "ALTER TABLE plants ADD soil_of_a_test text NOT NULL DEFAULT ''; ALTER TABLE plants ALTER soil_of_a_test DROP DEFAULT",
+    'the column soil_of_a_test of plants must have a value, which this version does not write: run `ALTER TABLE plants ALTER soil_of_a_test DROP NOT NULL`',
     undefined,
-    'ALTER TABLE plants DROP soil',
+    'ALTER TABLE plants DROP soil_of_a_test',
   ],
   [
     'a column of ours that must have a value',
@@ -125,9 +125,9 @@ const STATES: readonly [
   ],
   [
     'a renamed column',
-    'ALTER TABLE plants RENAME tag TO label',
+    'ALTER TABLE plants RENAME tag TO label_of_a_test',
     'the column tag of plants is missing: put it back',
-    'ALTER TABLE plants RENAME label TO tag',
+    'ALTER TABLE plants RENAME label_of_a_test TO tag',
   ],
   [
     'a renamed table of backups',
@@ -147,10 +147,10 @@ const STATES: readonly [
   ],
   [
     'a generated column',
-    'ALTER TABLE plants RENAME tag TO label; ALTER TABLE plants ADD tag text GENERATED ALWAYS AS (label) STORED',
+    'ALTER TABLE plants RENAME tag TO label_of_a_test; ALTER TABLE plants ADD tag text GENERATED ALWAYS AS (label_of_a_test) STORED',
     'the column tag of plants is generated: run `ALTER TABLE plants ALTER tag DROP EXPRESSION`',
     undefined,
-    'UPDATE plants SET tag = NULL; ALTER TABLE plants DROP label',
+    'UPDATE plants SET tag = NULL; ALTER TABLE plants DROP label_of_a_test',
   ],
   [
     'a type that no cast leads back from',
@@ -247,7 +247,8 @@ it.each(STATES)('%s: 503, not ready, and served again once it is undone', async 
 
 it('what a store may have beside its own is no problem', async () => {
   await store.execute(`
-    ALTER TABLE plants ADD soil text, ADD height int NOT NULL DEFAULT 1, ADD grown boolean GENERATED ALWAYS AS (id > 0) STORED;
+    ALTER TABLE plants ADD soil_of_a_test text, ADD height_of_a_test int NOT NULL DEFAULT 1,
+      ADD grown_of_a_test boolean GENERATED ALWAYS AS (id > 0) STORED;
     ALTER TABLE plants ADD CHECK (id <> -13), ALTER tag TYPE text COLLATE "C";
     CREATE INDEX ON plants (name); CREATE UNIQUE INDEX ON plants (id, name);
     CREATE SCHEMA elsewhere; GRANT USAGE ON SCHEMA elsewhere TO plants; CREATE TABLE elsewhere.plants (LIKE plants);
@@ -267,7 +268,7 @@ it('what a store may have beside its own is no problem', async () => {
   await store.execute(`
     GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC; ALTER ROLE plants RESET quote_all_identifiers;
     DROP VIEW seen; DROP SCHEMA elsewhere CASCADE;
-    ALTER TABLE plants DROP soil, DROP height, DROP grown`);
+    ALTER TABLE plants DROP soil_of_a_test, DROP height_of_a_test, DROP grown_of_a_test`);
 });
 
 it('a start is refused for what it finds, in the same words, and makes no second store', async () => {
