@@ -3,6 +3,8 @@ import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { Plant } from '../../src/plants/plant.entity.js';
+import { remakeTable } from '../../test/support/columns.js';
 import { listCommands } from '../../test/support/remedy.js';
 import { runMain } from '../../test/support/service-process.js';
 import { SqliteStore } from '../../test/support/sqlite-store.js';
@@ -20,15 +22,14 @@ const INTERVAL_MS = 1_000;
 /** The files of a store that have its plants. */
 const SUFFIXES = ['', '-wal'];
 
-const COLUMNS = 'name text NOT NULL, tag text, created_by text, created_at bigint';
 const RENAME = 'ALTER TABLE plants RENAME TO elsewhere';
 const RENAME_BACK = 'ALTER TABLE elsewhere RENAME TO plants';
 const PUT_BACK = `DROP TABLE plants; ${RENAME_BACK}`;
-const putAnother = (columns: string): string =>
-  `${RENAME}; CREATE TABLE plants (${columns}); INSERT INTO plants SELECT * FROM elsewhere`;
-const NO_KEY = putAnother(`id bigint NOT NULL, ${COLUMNS}`);
-const SHORT_NAMES = COLUMNS.replace('name text', 'name varchar(3)');
-const OTHER_TYPE = putAnother(`id bigint PRIMARY KEY NOT NULL, ${SHORT_NAMES}`);
+const NO_KEY = remakeTable(Plant, 'elsewhere');
+const OTHER_TYPE = remakeTable(Plant, 'elsewhere', {
+  id: 'bigint PRIMARY KEY NOT NULL',
+  name: 'varchar(3) NOT NULL',
+});
 
 /** Changes a store beside load: its table, and its files. */
 export async function changeStore(times: number): Promise<Scenario[]> {

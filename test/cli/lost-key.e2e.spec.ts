@@ -1,11 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { beforeEach, expect, it } from '@jest/globals';
+import { Plant } from '../../src/plants/plant.entity.js';
+import { defineColumns } from '../support/columns.js';
 import { cli, makeStore, store } from '../support/own.js';
 
 makeStore();
 
 /** A table of plants that somebody has made by hand. */
-const TABLE = `CREATE TABLE plants (id bigint NOT NULL, name text NOT NULL, tag text, created_by text, created_at bigint)`;
+const TABLE = `CREATE TABLE plants (${defineColumns(Plant)})`;
 const ROWS = Array.from({ length: 40 }, (_, id) => `(${id}, 'oak')`).join();
 
 beforeEach(async () => {

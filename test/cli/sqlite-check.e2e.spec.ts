@@ -3,6 +3,8 @@ import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { cli, file, fillWith, flipBit, makeStores, makeToken, passed, source } from './backups.js';
+import { Token } from '../../src/auth/tokens/token.entity.js';
+import { remakeTable } from '../support/columns.js';
 import { runMain, ServiceProcess } from '../support/service-process.js';
 
 makeStores();
@@ -121,10 +123,8 @@ describe('what to do about damage is said', () => {
     [
       'of an operator',
       'own',
-      `CREATE TABLE t AS SELECT * FROM tokens; DROP TABLE tokens;
-       CREATE TABLE tokens (id integer PRIMARY KEY AUTOINCREMENT NOT NULL, name text NOT NULL, hash text NOT NULL,
-         created_at bigint NOT NULL, expires_at bigint, revoked_at bigint, last_used_at bigint);
-       INSERT INTO tokens SELECT * FROM t; DROP TABLE t; CREATE UNIQUE INDEX own ON tokens (hash);`,
+      `${remakeTable(Token, 't', { id: 'integer PRIMARY KEY AUTOINCREMENT NOT NULL' })};
+       DROP TABLE t; CREATE UNIQUE INDEX own ON tokens (hash);`,
     ],
   ])("by the service's log and /readyz, in an index %s", async (_whose, index, prepare) => {
     const token = await makeToken(source, 'nursery');

@@ -79,7 +79,7 @@ it('status says what the store is not, and, as a start does, what can change or 
   const service = await ServiceProcess.start({ store });
   expect(service.output).toContain(warning);
   await service.stop();
-  await store.execute("ALTER TABLE plants ADD COLUMN soil text NOT NULL DEFAULT ''");
+  await store.execute("ALTER TABLE plants ADD COLUMN soil_of_a_test text NOT NULL DEFAULT ''");
   expect(rowsOf((await run('status')).stdout).store).toBe(describeDatabase(store.url));
   await store.execute('ALTER TABLE backups RENAME COLUMN finished_at TO ended_at');
   const { code, stdout } = await run('status');

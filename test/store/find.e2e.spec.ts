@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { LessThan, type Repository } from 'typeorm';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { PlantsRepository } from '../../src/plants/plants.repository.js';
+import { defineColumns } from '../support/columns.js';
 import { ENGINE } from '../support/engine.js';
 import { service, startService } from '../support/own.js';
 import { blockOf } from '../support/published.js';
@@ -66,23 +67,21 @@ it('takes plants that docs/operating.md has corrected or removed for what they a
   expect(await status(4n, 'Oak')).toBe(200);
 });
 
-/** SQL that makes the column of names ignore case. */
+const CASELESS = { id: 'bigint PRIMARY KEY NOT NULL', name: 'text COLLATE NOCASE NOT NULL' };
+/** SQL that makes the column of names ignore case. Any id may be taken, so that no plant stays. */
 const IGNORE_CASE = {
   sqlite: `
-    ALTER TABLE plants RENAME TO former;
-    CREATE TABLE plants (
-      id bigint PRIMARY KEY, name text COLLATE NOCASE NOT NULL, tag text, created_by text, created_at bigint
-    ) WITHOUT ROWID;
-    INSERT INTO plants SELECT * FROM former; DROP TABLE former`,
+    BEGIN IMMEDIATE; DROP TABLE plants;
+    CREATE TABLE plants (${defineColumns(Plant, CASELESS)}) WITHOUT ROWID; COMMIT`,
   postgres: `
+    DELETE FROM plants;
     CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
     ALTER TABLE plants ALTER name TYPE text COLLATE caseless`,
 };
 
 it('compares texts exactly, even if an operator has made a column ignore case', async () => {
   const { client, store } = service;
-  // Any id may be taken.
-  await store.execute(`DELETE FROM plants; ${IGNORE_CASE[ENGINE]}`);
+  await store.execute(IGNORE_CASE[ENGINE]);
   expect(await client.create({ id: 5n, name: 'Oak' })).toMatchObject({ status: 200 });
   expect(await store.rows("SELECT 1 FROM plants WHERE id = 5 AND name = 'OAK'")).toHaveLength(1);
   expect(await client.create({ id: 5n, name: 'OAK' })).toMatchObject({ body: { error: 1004 } });

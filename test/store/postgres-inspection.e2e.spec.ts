@@ -1,4 +1,5 @@
 /** @engine postgres */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findProblems } from '../../src/database/postgres/inspection.js';
 import { runHere } from '../support/cli.js';
@@ -28,21 +29,15 @@ afterAll(async () => {
 
 const env = () => ({ DATABASE_URL: store.url.replace('postgres@', 'plants@') });
 
-/** Waits until the service is not ready for this reason, and returns its whole message. */
-async function awaitProblem(reason: string): Promise<string> {
-  for (;;) {
-    const { details } = await service.monitor.until(503, 'store');
-    const message = String(details.store?.message);
-    if (message.includes(reason)) return message;
-  }
-}
-
 /** Does what the service says until it is ready, as an operator does. */
 async function followAdvice(): Promise<void> {
-  for (let { status, details } = await service.monitor.ready(); status !== 200;) {
+  for (let left = 2_000; left > 0; left--) {
+    const { status, details } = await service.monitor.ready();
+    if (status === 200) return;
     await store.execute(readRemedy(String(details.store?.message))).catch(() => undefined);
-    ({ status, details } = await service.monitor.ready());
+    await sleep(20);
   }
+  throw new Error(`not ready: ${JSON.stringify(await service.monitor.ready())}`);
 }
 
 /** The SQL between backticks of a message, but for those that are alternatives to the first. */
@@ -118,10 +113,10 @@ const STATES: readonly [
   ],
   [
     'a further column that must have a value',
-    "ALTER TABLE plants ADD soil text NOT NULL DEFAULT ''; ALTER TABLE plants ALTER soil DROP DEFAULT",
-    'the column soil of plants must have a value, which this version does not write: run `ALTER TABLE plants ALTER soil DROP NOT NULL`',
+    "ALTER TABLE plants ADD soil_of_a_test text NOT NULL DEFAULT ''; ALTER TABLE plants ALTER soil_of_a_test DROP DEFAULT",
+    'the column soil_of_a_test of plants must have a value, which this version does not write: run `ALTER TABLE plants ALTER soil_of_a_test DROP NOT NULL`',
     undefined,
-    'ALTER TABLE plants DROP soil',
+    'ALTER TABLE plants DROP soil_of_a_test',
   ],
   [
     'a column of ours that must have a value',
@@ -130,9 +125,9 @@ const STATES: readonly [
   ],
   [
     'a renamed column',
-    'ALTER TABLE plants RENAME tag TO label',
+    'ALTER TABLE plants RENAME tag TO label_of_a_test',
     'the column tag of plants is missing: put it back',
-    'ALTER TABLE plants RENAME label TO tag',
+    'ALTER TABLE plants RENAME label_of_a_test TO tag',
   ],
   [
     'a renamed table of backups',
@@ -152,10 +147,10 @@ const STATES: readonly [
   ],
   [
     'a generated column',
-    'ALTER TABLE plants RENAME tag TO label; ALTER TABLE plants ADD tag text GENERATED ALWAYS AS (label) STORED',
+    'ALTER TABLE plants RENAME tag TO label_of_a_test; ALTER TABLE plants ADD tag text GENERATED ALWAYS AS (label_of_a_test) STORED',
     'the column tag of plants is generated: run `ALTER TABLE plants ALTER tag DROP EXPRESSION`',
     undefined,
-    'UPDATE plants SET tag = NULL; ALTER TABLE plants DROP label',
+    'UPDATE plants SET tag = NULL; ALTER TABLE plants DROP label_of_a_test',
   ],
   [
     'a type that no cast leads back from',
@@ -237,7 +232,7 @@ it.each(STATES)('%s: 503, not ready, and served again once it is undone', async 
   const fresh = { id: next++, name: 'oak' };
   expect((await client.create(known)).status).toBe(200);
   await store.execute(make);
-  const message = await awaitProblem(reason);
+  const message = await service.monitor.untilProblem(reason);
   for (const plant of [known, fresh, { ...known, name: 'elm' }])
     expect(await client.create(plant)).toMatchObject(UNAVAILABLE);
   expect(service.output).toContain(`the store is unavailable: ${message}`);
@@ -252,7 +247,8 @@ it.each(STATES)('%s: 503, not ready, and served again once it is undone', async 
 
 it('what a store may have beside its own is no problem', async () => {
   await store.execute(`
-    ALTER TABLE plants ADD soil text, ADD height int NOT NULL DEFAULT 1, ADD grown boolean GENERATED ALWAYS AS (id > 0) STORED;
+    ALTER TABLE plants ADD soil_of_a_test text, ADD height_of_a_test int NOT NULL DEFAULT 1,
+      ADD grown_of_a_test boolean GENERATED ALWAYS AS (id > 0) STORED;
     ALTER TABLE plants ADD CHECK (id <> -13), ALTER tag TYPE text COLLATE "C";
     CREATE INDEX ON plants (name); CREATE UNIQUE INDEX ON plants (id, name);
     CREATE SCHEMA elsewhere; GRANT USAGE ON SCHEMA elsewhere TO plants; CREATE TABLE elsewhere.plants (LIKE plants);
@@ -272,7 +268,7 @@ it('what a store may have beside its own is no problem', async () => {
   await store.execute(`
     GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC; ALTER ROLE plants RESET quote_all_identifiers;
     DROP VIEW seen; DROP SCHEMA elsewhere CASCADE;
-    ALTER TABLE plants DROP soil, DROP height, DROP grown`);
+    ALTER TABLE plants DROP soil_of_a_test, DROP height_of_a_test, DROP grown_of_a_test`);
 });
 
 it('a start is refused for what it finds, in the same words, and makes no second store', async () => {
@@ -383,10 +379,7 @@ it('another server at the address: 503, until it is led back', async () => {
     `INSERT INTO tokens (name, hash, created_at) VALUES ('${String(token?.name)}', '${String(token?.hash)}', ${String(token?.created_at)})`,
   );
   proxy.pointAt(other.port);
-  for (let message = ''; !message.includes('DATABASE_URL leads to another server');) {
-    const { details } = await started.monitor.until(503, 'store');
-    message = String(details.store?.message);
-  }
+  await started.monitor.untilProblem('DATABASE_URL leads to another server');
   expect(await started.client().create({ id: 1n, name: 'elm' })).toMatchObject(UNAVAILABLE);
   proxy.pointAt(server.port);
   await started.monitor.until(200);

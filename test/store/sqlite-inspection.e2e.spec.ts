@@ -3,7 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { linkSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readConfig } from '../../src/config/environment.js';
+import { Token } from '../../src/auth/tokens/token.entity.js';
 import { openStore } from '../../src/database/store.js';
+import { Plant } from '../../src/plants/plant.entity.js';
+import { defineColumns, nameColumns, remakeTable, type Definitions } from '../support/columns.js';
 import { listCommands } from '../support/remedy.js';
 import { ServiceProcess } from '../support/service-process.js';
 import type { SqliteStore } from '../support/sqlite-store.js';
@@ -25,11 +28,11 @@ async function create(): Promise<number> {
   return status;
 }
 
-/** Waits for a problem, and checks that it is the reason of 503. Returns it. */
-async function findProblem(): Promise<string> {
-  const { details } = await service.monitor.until(503, 'store');
+/** Waits for a problem of this reason, and checks that creates get 503. Returns its whole message. */
+async function findProblem(reason = ''): Promise<string> {
+  const problem = await service.monitor.untilProblem(reason);
   expect(await create()).toBe(503);
-  return String(details.store?.message);
+  return problem;
 }
 
 /** Checks that the service takes plants again, and that it has every acknowledged one. */
@@ -51,15 +54,19 @@ async function restartBehind(command: string): Promise<void> {
   });
 }
 
-/** Makes the table of plants again with other columns, and their rows. */
-const remake = (columns: string) => `
-  ALTER TABLE plants RENAME TO old; CREATE TABLE plants (${columns});
-  INSERT INTO plants (id, name, created_by, created_at) SELECT id, name, created_by, created_at FROM old`;
+const KEY = { id: 'bigint PRIMARY KEY NOT NULL' };
+const SHORT_NAMES = { ...KEY, name: 'varchar(3) NOT NULL' };
+const FURTHER = { ...KEY, width_of_a_test: 'integer NOT NULL' };
+/** Makes the table of plants again, without its key, and its rows. */
+const WITHOUT_KEY = remakeTable(Plant, 'old');
+const IN_CAPITALS = remakeTable(Plant, 'old', KEY).replace(/(?<=" )\w+/g, (type) =>
+  type.toUpperCase(),
+);
+/** Puts an empty table in the place of that of plants. */
+const replacePlants = (changed: Definitions) =>
+  `ALTER TABLE plants RENAME TO old; CREATE TABLE plants (${defineColumns(Plant, { ...KEY, ...changed })})`;
 const UNDO = 'DROP TABLE plants; ALTER TABLE old RENAME TO plants';
-const COLUMNS =
-  'id bigint NOT NULL, name text NOT NULL, tag text, created_by text, created_at bigint';
-const KEPT = COLUMNS.replace('bigint NOT', 'bigint PRIMARY KEY NOT');
-const AUDIT = 'created_by text, created_at bigint';
+const UNNUMBERED = { id: 'integer UNIQUE NOT NULL' };
 const VIEW = 'ALTER TABLE plants RENAME TO old; CREATE VIEW plants AS SELECT * FROM old';
 const NO_KEY =
   'no unique index of plants has its key, id, alone, so that an id could be stored twice';
@@ -67,20 +74,20 @@ const MIGRATION = 'CreateBackups1795600000000';
 
 describe('a store that is no longer what its migrations made: 503 with the reason, until it is so again', () => {
   it.each<[what: string, make: string, reason: string, undo: string]>([
-    ['the key is lost', remake(COLUMNS), NO_KEY, UNDO],
+    ['the key is lost', WITHOUT_KEY, NO_KEY, UNDO],
     [
       'the key is that of some rows',
-      `${remake(COLUMNS)}; CREATE UNIQUE INDEX i ON plants (id) WHERE tag IS NULL`,
+      `${WITHOUT_KEY}; CREATE UNIQUE INDEX i ON plants (id) WHERE tag IS NULL`,
       NO_KEY,
       UNDO,
     ],
     [
       'the key has another column',
-      `${remake(COLUMNS)}; CREATE UNIQUE INDEX i ON plants (id, name)`,
+      `${WITHOUT_KEY}; CREATE UNIQUE INDEX i ON plants (id, name)`,
       NO_KEY,
       UNDO,
     ],
-    ['the index is not unique', `${remake(COLUMNS)}; CREATE INDEX i ON plants (id)`, NO_KEY, UNDO],
+    ['the index is not unique', `${WITHOUT_KEY}; CREATE INDEX i ON plants (id)`, NO_KEY, UNDO],
     [
       'the table is made of a query',
       'ALTER TABLE plants RENAME TO old; CREATE TABLE plants AS SELECT * FROM old',
@@ -89,26 +96,26 @@ describe('a store that is no longer what its migrations made: 503 with the reaso
     ],
     [
       'a type is another',
-      remake(KEPT.replace('name text', 'name varchar(3)')),
+      remakeTable(Plant, 'old', SHORT_NAMES),
       'the column name of plants is of type varchar(3), not text',
       UNDO,
     ],
     [
       'a tag must not be null',
-      `ALTER TABLE plants RENAME TO old; CREATE TABLE plants (${KEPT.replace('tag text', "tag text NOT NULL DEFAULT ''")})`,
+      replacePlants({ tag: "text NOT NULL DEFAULT ''" }),
       'the column tag of plants must have a value, which a plant may lack',
       UNDO,
     ],
     [
       'a column is generated',
-      `ALTER TABLE plants RENAME TO old; CREATE TABLE plants (id bigint PRIMARY KEY NOT NULL, name text AS ('elm') NOT NULL, tag text, ${AUDIT})`,
+      replacePlants({ name: "text AS ('elm') NOT NULL" }),
       'the column name of plants is generated',
       UNDO,
     ],
     [
       'a further column must not be null',
-      `ALTER TABLE plants RENAME TO old; CREATE TABLE plants (${KEPT}, height integer NOT NULL)`,
-      'the column height of plants must have a value, which this version does not write',
+      replacePlants(FURTHER),
+      'the column width_of_a_test of plants must have a value, which this version does not write',
       UNDO,
     ],
     [
@@ -119,7 +126,7 @@ describe('a store that is no longer what its migrations made: 503 with the reaso
     ],
     [
       'a virtual table has the name',
-      'ALTER TABLE plants RENAME TO old; CREATE VIRTUAL TABLE plants USING fts5(id, name, tag, created_by, created_at)',
+      'ALTER TABLE plants RENAME TO old; CREATE VIRTUAL TABLE plants USING fts5(id)',
       'plants is no ordinary table, but a virtual',
       UNDO,
     ],
@@ -137,9 +144,9 @@ describe('a store that is no longer what its migrations made: 503 with the reaso
     ],
     [
       'a column is renamed',
-      'ALTER TABLE plants RENAME COLUMN tag TO label',
+      'ALTER TABLE plants RENAME COLUMN tag TO label_of_a_test',
       'the column tag of plants is missing',
-      'ALTER TABLE plants RENAME COLUMN label TO tag',
+      'ALTER TABLE plants RENAME COLUMN label_of_a_test TO tag',
     ],
     [
       'a migration is not listed',
@@ -149,17 +156,19 @@ describe('a store that is no longer what its migrations made: 503 with the reaso
     ],
     [
       'ids of tokens are not generated',
-      `ALTER TABLE tokens RENAME TO old; CREATE TABLE tokens AS SELECT * FROM old WHERE false;
-       DROP TABLE tokens; CREATE TABLE tokens (id integer UNIQUE NOT NULL, name text, hash text, created_at bigint,
-         expires_at bigint, revoked_at bigint, last_used_at bigint); INSERT INTO tokens SELECT * FROM old`,
+      remakeTable(Token, 'old', UNNUMBERED),
       'no unique index of tokens has its key, id, alone, so that an id could be stored twice',
       'DROP TABLE tokens; ALTER TABLE old RENAME TO tokens',
     ],
   ])('%s', async (_what, make, reason, undo) => {
     await store.execute(make);
-    expect(await findProblem()).toContain(`${reason}: `);
-    expect(service.output).toContain(`the store is unavailable: ${reason}: `);
-    await store.execute(undo);
+    try {
+      await findProblem(`${reason}: `);
+      expect(service.output).toContain(`the store is unavailable: ${reason}: `);
+    } finally {
+      // The store is that of the next test too.
+      await store.execute(undo);
+    }
     await expectSound();
   });
 
@@ -175,22 +184,18 @@ describe('a store that is no longer what its migrations made: 503 with the reaso
 
 describe('what the message says makes it right, and every plant is kept', () => {
   it.each<[what: string, make: string]>([
-    ['a lost key', remake(COLUMNS)],
+    ['a lost key', WITHOUT_KEY],
     [
       'a table of a query',
       'ALTER TABLE plants RENAME TO p; CREATE TABLE plants AS SELECT * FROM p; DROP TABLE p',
     ],
-    ['a type', remake(KEPT.replace('name text', 'name varchar(3)'))],
+    ['a type', remakeTable(Plant, 'old', SHORT_NAMES)],
     ['a migration', `DELETE FROM plant_store_migrations WHERE name = '${MIGRATION}'`],
-    [
-      'the key of tokens',
-      `ALTER TABLE tokens RENAME TO t; CREATE TABLE tokens (id integer UNIQUE NOT NULL, name text, hash text, created_at bigint,
-         expires_at bigint, revoked_at bigint, last_used_at bigint); INSERT INTO tokens SELECT * FROM t; DROP TABLE t`,
-    ],
+    ['the key of tokens', remakeTable(Token, 'old', UNNUMBERED)],
     [
       'a further column, which has an index',
-      `ALTER TABLE plants RENAME TO p; CREATE TABLE plants (${KEPT}, height integer NOT NULL);
-       INSERT INTO plants SELECT *, 1 FROM p; DROP TABLE p; CREATE INDEX by_height ON plants (height)`,
+      `${replacePlants(FURTHER)}; INSERT INTO plants (${nameColumns(Plant)}, width_of_a_test)
+       SELECT ${nameColumns(Plant)}, 1 FROM old; CREATE INDEX by_width ON plants (width_of_a_test)`,
     ],
   ])('%s', async (_what, make) => {
     await store.execute(`${make}; DROP TABLE IF EXISTS old`);
@@ -203,17 +208,14 @@ describe('what the message says makes it right, and every plant is kept', () => 
 });
 
 it.each([
-  ['a further column', 'ALTER TABLE plants ADD COLUMN width integer NOT NULL DEFAULT 3'],
+  ['a further column', 'ALTER TABLE plants ADD COLUMN height_of_a_test integer NOT NULL DEFAULT 3'],
   [
     'an index, a further table, and a trigger',
     `CREATE INDEX by_name ON plants (name); CREATE TABLE other (id integer REFERENCES plants (id));
      CREATE TRIGGER t AFTER INSERT ON plants BEGIN INSERT INTO other VALUES (NEW.id); END`,
   ],
   ['its file made anew', 'VACUUM'],
-  [
-    'types in capitals',
-    `DROP TRIGGER t; DROP TABLE other; ${remake(KEPT.replace(/bigint|text/g, (type) => type.toUpperCase()))}; DROP TABLE old`,
-  ],
+  ['types in capitals', `DROP TRIGGER t; DROP TABLE other; ${IN_CAPITALS}; DROP TABLE old`],
   [
     'a migration of a newer version',
     "INSERT INTO plant_store_migrations (timestamp, name) VALUES (2000000000000, 'AddNote2000000000000')",

@@ -10,6 +10,9 @@ export interface Readiness {
   readonly details: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
+/** After so many polls, 40 s at least, a state that a test waits for will not come. */
+const POLLS = 2_000;
+
 /** A client of a service's management port. */
 export class Monitor {
   constructor(readonly port: number) {}
@@ -38,14 +41,40 @@ export class Monitor {
     return { status, failed: Object.keys(error), details };
   }
 
-  /** Polls /readyz until it has this status and these failed checks. */
-  async until(status: number, ...failed: string[]): Promise<Readiness> {
-    for (;;) {
-      const readiness = await this.ready();
-      if (readiness.status === status && failed.every((one) => readiness.failed.includes(one)))
-        return readiness;
+  /**
+   * Polls /readyz until it has this status and these failed checks.
+   *
+   * @throws Error with the last response if that does not come
+   */
+  until(status: number, ...failed: string[]): Promise<Readiness> {
+    return this.poll(
+      [status, ...failed].join(' '),
+      (ready) => ready.status === status && failed.every((one) => ready.failed.includes(one)),
+    );
+  }
+
+  /**
+   * Polls /readyz until the store has a problem whose message has this text. Returns the whole message.
+   *
+   * @throws Error with the last response if that does not come
+   */
+  async untilProblem(reason: string): Promise<string> {
+    const read = ({ details }: Readiness) => String(details.store?.message);
+    const found = await this.poll(
+      reason,
+      (ready) => ready.failed.includes('store') && read(ready).includes(reason),
+    );
+    return read(found);
+  }
+
+  private async poll(what: string, has: (found: Readiness) => boolean): Promise<Readiness> {
+    let found = await this.ready();
+    for (let left = POLLS; !has(found); left--) {
+      if (left === 0) throw new Error(`no ${what}, but ${JSON.stringify(found)}`);
       await sleep(20);
+      found = await this.ready();
     }
+    return found;
   }
 
   async metrics(): Promise<Metrics> {
