@@ -210,8 +210,8 @@ describe('what the message says makes it right, and every plant is kept', () => 
 it.each([
   ['a further column', 'ALTER TABLE plants ADD COLUMN height_of_a_test integer NOT NULL DEFAULT 3'],
   [
-    'an index, a further table, and a trigger',
-    `CREATE INDEX by_name ON plants (name); CREATE TABLE other (id integer REFERENCES plants (id));
+    'indexes, a further table, and a trigger',
+    `CREATE INDEX by_name ON plants (name); CREATE UNIQUE INDEX "a ""name""" ON plants (name, id); CREATE TABLE other (id integer REFERENCES plants (id));
      CREATE TRIGGER t AFTER INSERT ON plants BEGIN INSERT INTO other VALUES (NEW.id); END`,
   ],
   ['its file made anew', 'VACUUM'],
