@@ -1,7 +1,14 @@
 // How DTOs are validated: decorators for values that every store keeps exactly, and the pipe for their bodies.
-import { applyDecorators, ValidationPipe, type ArgumentMetadata } from '@nestjs/common';
+import {
+  applyDecorators,
+  BadRequestException,
+  HttpException,
+  ValidationPipe,
+  type ArgumentMetadata,
+} from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
+import { isLosslessNumber } from 'lossless-json';
 import { INT64_RULE, isInt64, toBigInt } from './int64.js';
 import { checkType } from './json-body.js';
 
@@ -51,15 +58,31 @@ function validateField(
   });
 }
 
-/** Nest's ValidationPipe for a DTO that is required: a body that is missing has the error of `POST /plants`. */
+/**
+ * Nest's ValidationPipe for a DTO that is required. A body that is missing has the error of `POST /plants`. class-transformer
+ * calls the constructors of the values that it finds: a number that no double holds becomes the nearest double, as with
+ * JSON.parse(), and what class-transformer cannot make is refused.
+ */
 export class BodyPipe extends ValidationPipe {
   constructor() {
     super({ transform: true, whitelist: true });
   }
 
-  /** @throws ApiException MEDIA_TYPE; as Nest's ValidationPipe */
-  override transform(body: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+  /** @throws ApiException MEDIA_TYPE; BadRequestException */
+  override async transform(body: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     if (body === undefined) checkType();
-    return super.transform(body, metadata);
+    try {
+      return await super.transform(toDoubles(body), metadata);
+    } catch (cause) {
+      if (cause instanceof HttpException) throw cause;
+      throw new BadRequestException('the body does not match the schema', { cause });
+    }
   }
+}
+
+function toDoubles(value: unknown): unknown {
+  if (isLosslessNumber(value)) return Number(value.value);
+  if (Array.isArray(value)) return value.map(toDoubles);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toDoubles(one)]));
 }

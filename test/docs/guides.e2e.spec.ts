@@ -146,6 +146,12 @@ describe('a second resource, and a new operation', () => {
       status: 400,
       text: expect.stringContaining('isOpen must be a boolean'),
     });
+    for (const bad of ['"id":[1]', '"id":1e400', '"id":1,"name":1e400'])
+      expect((await save(`{"name":"g","isOpen":true,${bad}}`)).status).toBe(400);
+    const further = '"extra":12345678901234567890,"more":[{"n":1e400}]';
+    const one = () => save(`{"id":1,"name":"g","isOpen":true,${further}}`);
+    const same = await Promise.all(Array.from({ length: 30 }, one));
+    expect(new Set(same.map((response) => response.status))).toEqual(new Set([200]));
     expect((await send('POST', '/gardens', token)).text).toContain('1001');
     expect((await send('PUT', '/gardens', token)).text).toContain('only POST /gardens');
     const counts = ['gardens: 42', 'plants: 0', 'tokens: 1'];
