@@ -17,14 +17,14 @@ afterEach(async () => {
   await proxy.stop();
 });
 
-/** Starts a service behind a proxy. */
+/** Starts a service behind a proxy. The test itself asks the server directly: its own connection must not be spoiled. */
 async function start(faults: readonly Fault[], share?: number): Promise<void> {
-  const url = new URL(process.env.TEST_DATABASE_URL ?? '');
+  store = await PostgresStore.create(process.env.TEST_DATABASE_URL ?? '');
+  const url = new URL(store.url);
   const started = await MessageProxy.start(Number(url.port), faults, share);
   proxy = started.proxy;
   url.port = String(started.port);
-  store = await PostgresStore.create(url.href);
-  service = await ServiceProcess.start({ store });
+  service = await ServiceProcess.start({ store, env: { DATABASE_URL: url.href } });
 }
 
 it('a message of the server that comes twice: 200 or 503, never the result of another statement', async () => {
