@@ -1,9 +1,15 @@
 // The store that the environment names, for TypeORM's own CLI: `npm run typeorm -- migration:show`.
-import { Migration, MigrationExecutor, type EntityManager } from 'typeorm';
+import { Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { COMMAND } from './src/config/config.js';
 import { getDatabaseSystem } from './src/config/database-url.js';
 import { loadEnvironment, readConfig } from './src/config/environment.js';
-import { appliedMigrationsSql, assertMigrated, MIGRATIONS } from './src/database/schema.js';
+import {
+  appliedMigrationsSql,
+  assertMigrated,
+  listMissing,
+  listNames,
+  MIGRATIONS,
+} from './src/database/schema.js';
 import { loadEngine, migrateStore, Store } from './src/database/store.js';
 import { describeTables, loadEntities, MIGRATIONS_TABLE } from './src/database/tables.js';
 
@@ -15,12 +21,11 @@ const engine = await loadEngine(config.databaseUrl);
 class CliStore extends Store {
   /** Only reads: TypeORM's own makes the list of migrations, and a store of 1.0.0 with an empty list counts as damaged. */
   override async showMigrations(): Promise<boolean> {
-    const columns = await listNames(this.manager, engine.listColumns);
-    const ran = await listNames(this.manager, appliedMigrationsSql(columns));
-    const isPending = ({ name }: { readonly name: string }) => !ran.includes(name);
-    for (const migration of MIGRATIONS)
-      this.logger.logSchemaBuild(`[${isPending(migration) ? ' ' : 'X'}] ${migration.name}`);
-    return MIGRATIONS.some(isPending);
+    const columns = await listNames(this, engine.listColumns);
+    const missing = listMissing(await listNames(this, appliedMigrationsSql(columns)));
+    for (const { name } of MIGRATIONS)
+      this.logger.logSchemaBuild(`[${missing.includes(name) ? ' ' : 'X'}] ${name}`);
+    return missing.length > 0;
   }
 
   /** Does what `plant-store migrate` does, with its lock and its checks. @throws StoreUnusableError */
@@ -36,18 +41,17 @@ class CliStore extends Store {
   override async undoLastMigration({ fake = false } = {}): Promise<void> {
     if (fake) throw refuse('--fake', 'revert without it');
     await using runner = this.createQueryRunner();
-    const { manager } = runner;
     // The runner rolls back as it is released.
     await runner.query(engine.beginMigration);
-    const columns = await listNames(manager, engine.listColumns);
+    const columns = await listNames(runner, engine.listColumns);
     // A store of 1.0.0 has no list yet, and TypeORM would make an empty one.
     const hasList = columns.includes(`${MIGRATIONS_TABLE}.name`);
     await assertMigrated(runner, engine, hasList ? ['older'] : []);
-    const filled = await this.lockFilled(manager, columns);
+    const filled = await this.lockFilled(runner, columns);
     const executor = new MigrationExecutor(this, runner);
     executor.transaction = 'none';
     await executor.undoLastMigration();
-    const left = await listNames(manager, engine.listColumns);
+    const left = await listNames(runner, engine.listColumns);
     const lost = filled.filter((column) => !left.includes(column));
     const advice = `${lost.join(', ')} would be lost; make a backup, and empty them first`;
     if (lost.length > 0) throw refuse('migration:revert', advice);
@@ -66,7 +70,7 @@ class CliStore extends Store {
 
   /** Locks the store's tables against writes, until the end of the transaction. @returns the columns that have values */
   private async lockFilled(
-    manager: EntityManager,
+    runner: QueryRunner,
     columns: readonly string[],
   ): Promise<readonly string[]> {
     const tables = (await describeTables(this)).map(({ name }) => name);
@@ -75,23 +79,18 @@ class CliStore extends Store {
     // SQLite has locked the whole file by now.
     if (getDatabaseSystem(config.databaseUrl) === 'postgresql') {
       const names = [...new Set(found.map(([table]) => `"${table}"`))];
-      await manager.query(`LOCK TABLE ${names.join()} IN SHARE ROW EXCLUSIVE MODE`);
+      await runner.query(`LOCK TABLE ${names.join()} IN SHARE ROW EXCLUSIVE MODE`);
     }
     const selects = found.map(
       ([table, column]) =>
         `SELECT '${table}.${column}' AS name WHERE EXISTS (SELECT 1 FROM "${table}" WHERE "${column}" IS NOT NULL)`,
     );
-    return listNames(manager, selects.join(' UNION ALL '));
+    return listNames(runner, selects.join(' UNION ALL '));
   }
 }
 
 function refuse(what: string, advice: string): Error {
   return new Error(`${what} is refused: ${advice}`);
-}
-
-async function listNames(manager: EntityManager, sql: string): Promise<string[]> {
-  const rows = await manager.query<{ name: string }[]>(sql);
-  return rows.map(({ name }) => name);
 }
 
 const store = new CliStore(engine, config, 'create', await loadEntities());

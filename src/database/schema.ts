@@ -1,4 +1,4 @@
-import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
+import { MigrationExecutor, type DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import type { Engine } from './engine.js';
 import { CreatePlantsAndTokens1700000000000 } from './migrations/1700000000000-create-plants-and-tokens.js';
 import { CreateBackups1795600000000 } from './migrations/1795600000000-create-backups.js';
@@ -96,7 +96,11 @@ export async function assertMigrated(
   if (state !== 'same' && !allowed.includes(state)) throw new SchemaError(state);
 }
 
-async function listNames(runner: QueryRunner, sql: string): Promise<string[]> {
-  const rows = await runner.manager.query<{ name: string }[]>(sql);
+/** Runs a query whose rows have a `name`. */
+export async function listNames(
+  { manager }: { readonly manager: EntityManager },
+  sql: string,
+): Promise<string[]> {
+  const rows = await manager.query<{ name: string }[]>(sql);
   return rows.map(({ name }) => name);
 }

@@ -85,7 +85,7 @@ const CONNECTION_LOST =
 
 /** Whether a driver's error says that the store is unavailable, so that a later try may succeed. */
 function isUnavailable(error: unknown): boolean {
-  // Not by instanceof: SQLite's driver makes its errors in the context that loaded it first.
+  // An instanceof would miss SQLite's errors, which are made in the context that loaded the driver first.
   if (!Error.isError(error)) return false;
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if ([SQLITE_CODES, POSTGRES_CODES, NETWORK_CODES].some((codes) => codes.test(code))) return true;

@@ -57,7 +57,7 @@ export const ERRORS = {
     408,
     'the request did not arrive in time: 10 s for its headers, 30 s for all of it',
   ),
-  // The guard adds a Retry-After by the token's limit (src/auth/operation.guard.ts).
+  // The guard adds a Retry-After by the token's limit (src/auth/rate-limit.guard.ts).
   RATE_LIMITED: row(4000, 429, 'over the rate limit of the token'),
   INTERNAL: row(5000, 500, 'internal error'),
   STORE_UNAVAILABLE: row(5001, 503, 'the store is unavailable', RETRY),

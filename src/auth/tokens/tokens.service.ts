@@ -47,7 +47,7 @@ export class TokensService {
 
   /** How many tokens are active, and when the first of those expires that have no successor. */
   async summarize(): Promise<{ readonly active: number; readonly nextExpiry: Date | undefined }> {
-    // By few columns: a scrape of the metrics must not keep the event loop for long.
+    // It reads few columns, as a scrape of the metrics must not keep the event loop for long.
     const tokens = await this.tokens.find({
       select: { name: true, expiresAt: true, revokedAt: true },
       where: { revokedAt: IsNull() },

@@ -93,7 +93,7 @@ export const postgres: Engine = {
       form === 'array'
         ? `array_to_json(ARRAY[${columns.map(toText).join()}])`
         : `json_strip_nulls(json_build_object(${columns.map(({ name }) => `'${name}', "${name}"`).join()}))`;
-    // By code points, as SQLite orders texts.
+    // Texts are ordered by code points, as SQLite orders them.
     const order = `"${table.key.name}"${table.key.type === 'text' ? ' COLLATE "C"' : ''}`;
     const client = (await runner.connect()) as Client;
     yield* client.query(
