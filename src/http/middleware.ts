@@ -1,11 +1,6 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request, RequestHandler } from 'express';
-import {
-  contentSecurityPolicy,
-  strictTransportSecurity,
-  xContentTypeOptions,
-  xFrameOptions,
-} from 'helmet';
+import helmet, { type HelmetOptions } from 'helmet';
 import type { Config } from '../config/config.js';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
 import { Connections } from './connections.js';
@@ -13,8 +8,27 @@ import { Drain } from './drain.js';
 import { HEADERS_TOO_LONG, MAX_FIELDS } from './client-errors.js';
 import { Routes } from './routes.js';
 
-/** JSON loads nothing, and nobody frames it (OWASP REST Security Cheat Sheet); docs-page.ts has another policy. */
-const NOTHING = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
+/**
+ * Helmet's headers that say something of JSON, which loads nothing, and which nobody frames (OWASP REST Security Cheat Sheet).
+ * docs-page.ts has another policy.
+ */
+const JSON_HEADERS = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+  },
+  xContentTypeOptions: true,
+  xFrameOptions: { action: 'deny' },
+  crossOriginOpenerPolicy: false,
+  crossOriginResourcePolicy: false,
+  originAgentCluster: false,
+  referrerPolicy: false,
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xPermittedCrossDomainPolicies: false,
+  xPoweredBy: false,
+  xXssProtection: false,
+} satisfies HelmetOptions;
 
 /** What pages of CORS_ORIGINS may send and read, by the methods of each path; `maxAge` in seconds. */
 const CORS = {
@@ -29,9 +43,8 @@ export function addMiddleware(app: NestExpressApplication, config: Config): void
   const { corsOrigins, scheme } = config;
   const [drain, routes] = [app.get(Drain), app.get(Routes)];
   app.use(app.get(Connections).createContext());
-  app.use(contentSecurityPolicy({ useDefaults: false, directives: NOTHING }));
-  app.use(xContentTypeOptions(), xFrameOptions({ action: 'deny' }));
-  if (scheme === 'https') app.use(strictTransportSecurity({ includeSubDomains: false }));
+  const strictTransportSecurity = scheme === 'https' && { includeSubDomains: false };
+  app.use(helmet({ ...JSON_HEADERS, strictTransportSecurity }));
   if (corsOrigins)
     app.enableCors(({ headers, path }: Request, respond) => {
       // The library takes every OPTIONS for a preflight (fetch.spec.whatwg.org, "CORS-preflight request").

@@ -40,6 +40,7 @@ const JWT_ADVICE = '; JSON Web Tokens need AUTH_ISSUER';
 /** A token that the database has. */
 interface KnownToken {
   readonly token: Token;
+  readonly principal: Principal;
   /** Runs since its query was sent. */
   readonly queried: Stopwatch;
 }
@@ -91,8 +92,7 @@ export class TokenVerifier {
       this.inspection.assertSound();
       throw new InvalidTokenException('unknown: not in the database');
     }
-    const { token, queried } = knownToken;
-    const principal = { id: `token:${token.id}`, name: token.name, scopes: TOKEN_SCOPES };
+    const { token, principal, queried } = knownToken;
     // The query may have been so slow that the token was revoked since.
     if (queried.elapsedMs >= CACHE_TTL_MS) throw new StoreUnavailableException(TOO_LONG);
     if (!isActive(token)) throw new InvalidTokenException(describeEnd(token), principal);
@@ -113,8 +113,14 @@ export class TokenVerifier {
     const queried = new Stopwatch();
     const found = await this.tokens.findBy({ hash: In(hashes) });
     if (found.length < hashes.length) await this.writer.assertVisible();
-    return new Map(found.map((token) => [token.hash, { token, queried }]));
+    return new Map(
+      found.map((token) => [token.hash, { token, principal: toPrincipal(token), queried }]),
+    );
   }
+}
+
+function toPrincipal({ id, name }: Token): Principal {
+  return { id: `token:${id}`, name, scopes: TOKEN_SCOPES };
 }
 
 function describeEnd({ revokedAt, expiresAt }: Token): string {
