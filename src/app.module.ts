@@ -34,7 +34,7 @@ export class AppModule {
         Routes,
         Shutdown,
       ],
-      exports: [Config],
+      exports: [Config, Connections],
     };
   }
 }

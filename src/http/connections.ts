@@ -39,6 +39,11 @@ export class Connections {
     return this.open.get(socket) ?? [];
   }
 
+  /** How many connections are open on which a request was read. */
+  get count(): number {
+    return this.open.size;
+  }
+
   /** From now on, the last response of each connection ends it. */
   endAll(): void {
     this.isEnding = true;
