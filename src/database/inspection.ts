@@ -190,6 +190,6 @@ function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise
     const expire = () => reject(new StoreUnavailableException(TOO_LONG));
     // The immediate lets a result that has arrived win over the timeout.
     const timer = setTimeout(() => setImmediate(expire), Math.max(0, timeoutMs));
-    promise.then(resolve, reject).then(() => clearTimeout(timer));
+    void promise.then(resolve, reject).then(() => clearTimeout(timer));
   });
 }
