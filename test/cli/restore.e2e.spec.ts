@@ -9,6 +9,7 @@ import {
   contentOf,
   file,
   fillWith,
+  flipBit,
   hasId,
   makeStores,
   makeToken,
@@ -53,7 +54,7 @@ it.each(['SIGKILL', 'SIGTERM'] as const)('a restore ended by %s leaves nothing',
   while (!(await isBeingFilled())) await sleep(5);
   child.kill(signal);
   expect(await ended).toEqual([null, signal]);
-  expect(await contentOf(target)).toEqual([[], []]);
+  expect(await contentOf(target)).toEqual(['', '']);
   expect(await cli(target, `restore ${file}`)).toEqual(made);
   expect(await contentOf(target)).toEqual(await contentOf(source));
 });
@@ -149,6 +150,15 @@ it('restore reports a store that did not keep what it was given', async () => {
     stderr: expect.stringMatching(/^error: plants differ: 11, sha256 \w+ instead of 11, sha256 /),
   });
   expect(await target.count()).toBe(0);
+});
+
+it('a damaged backup is refused, and nothing is written', async () => {
+  put(source, PLANTS);
+  await cli(source, `backup ${file}`);
+  flipBit(file, 'highest');
+  const stderr = expect.stringContaining('the backup is damaged: plants differ: ');
+  expect(await cli(target, `restore ${file}`)).toEqual({ code: 1, stdout: '', stderr });
+  expect(await contentOf(target)).toEqual(['', '']);
 });
 
 it('restore does not create a missing store', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import * as contract from '../support/published.js';
+import { newPlant as contracted } from '../support/contract.js';
 import type { Received } from '../support/received.js';
 import { service, startService } from '../support/own.js';
 
@@ -34,7 +34,7 @@ const member = (name: string, value: string) => `${JSON.stringify(name)}:${value
 const others = fc
   .uniqueArray(
     fc.tuple(
-      text.filter((name) => !Object.hasOwn(contract.newPlant.properties, name)),
+      text.filter((name) => !Object.hasOwn(contracted.properties, name)),
       fc.json(),
     ),
     { maxLength: 3, selector: ([name]) => name },
