@@ -155,7 +155,7 @@ it('refuses a backup with any bit flipped, or restores the same content', async 
       if (code === 0) expect(await contentOf(backup)).toEqual(content);
       else expect(stderr).toMatch(/^error: [^\n]+\n$/);
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
   expect(verdicts).toEqual(new Set([0, 1]));
 });
