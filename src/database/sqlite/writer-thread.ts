@@ -19,9 +19,14 @@ export interface SqliteThreadOptions {
   readonly abandoned: Int32Array;
 }
 
+/** A mode of a checkpoint (sqlite.org/pragma.html): FULL locks writers out meanwhile, and waits for readers of older pages. */
+export type CheckpointMode = 'PASSIVE' | 'FULL';
+
 /** A statement with its parameters, an inspection, whose rows are findings, or a checkpoint. */
 export type SqliteThreadTask =
-  readonly [sql: string, ...parameters: unknown[]] | Readonly<{ inspect: Expected }> | 'checkpoint';
+  | readonly [sql: string, ...parameters: unknown[]]
+  | Readonly<{ inspect: Expected }>
+  | CheckpointMode;
 
 /** The size of the log in pages, and how many of them are in the file too; -1 while another process writes to its index. */
 export type LogSize = Readonly<{ log: number; checkpointed: number }>;

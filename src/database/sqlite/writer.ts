@@ -6,8 +6,9 @@
  *    (SQLite's write-ahead log, the file `-wal`). Only then their clients get a 200: a crash loses nothing that was acknowledged.
  * 2. Once the log has some pages that the store's file lacks, a checkpoint copies them, or it would fill the disk: the
  *    checkpointer most of them while commits go on, then the committer the rest, between two commits. SQLite's own checkpoints
- *    would make a commit wait for all of it, and ignore errors. TypeORM's repositories write on the main thread's connection:
- *    they wait for the rest, too, as SQLite starts the log over only once all of it is in the file.
+ *    would make a commit wait for all of it, and ignore errors. SQLite starts the log over only once all of it is in the file,
+ *    and TypeORM's repositories write on a connection of their own: so the committer locks them out while it copies the rest,
+ *    unless the checkpoint before has found a transaction that still reads old pages: it would wait for the end of that.
  * 3. Each second the committer also inspects the store, that is, compares it with what its migrations made: a difference is a
  *    problem, with the operator's commands to end it as its remedy. Repositories and other processes write to the log and start
  *    no checkpoint: the inspection returns the size of the log, and may start one.
@@ -25,7 +26,11 @@ import { Logger, Writer } from '../engine.js';
 import { StoreProblem, type Finding } from '../store-errors.js';
 import type { Expected } from './inspection.js';
 import { statements } from './statements.js';
-import { SqliteThread, type LogSize, type SqliteThreadOptions } from './writer-thread.js';
+import {
+  SqliteThread,
+  type SqliteThreadOptions,
+  type SqliteThreadResult,
+} from './writer-thread.js';
 
 /** Commits a page without a change: it writes a number of the file's header again, which the service does not use. */
 export const COMMIT_A_PAGE = 'PRAGMA user_version = 0';
@@ -60,14 +65,10 @@ export class SqliteWriter extends Writer {
   /** Set once the process exits, and never settled. */
   private untilExit: Promise<never> | undefined;
 
-  /**
-   * @param describe returns what an inspection must find
-   * @param pauseOthers does its work while nothing else uses the main thread's connection
-   */
+  /** @param describe returns what an inspection must find */
   constructor(
     options: Omit<SqliteThreadOptions, 'abandoned'>,
     private readonly describe: () => Promise<Expected>,
-    private readonly pauseOthers: <Result>(work: () => Promise<Result>) => Promise<Result>,
   ) {
     super();
     this.committer = new SqliteThread({ ...options, abandoned: this.abandoned });
@@ -76,10 +77,10 @@ export class SqliteWriter extends Writer {
 
   override async query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
     try {
-      const { rows, log } = await this.committer.run([sql, ...parameters]);
+      const result = await this.committer.run([sql, ...parameters]);
       await this.untilExit;
-      this.limitLog(log);
-      return rows as Row[];
+      this.limitLog(result);
+      return result.rows as Row[];
     } catch (error) {
       await this.awaitExitIfFatal(error);
       throw new QueryFailedError(sql, parameters, error as Error);
@@ -88,12 +89,12 @@ export class SqliteWriter extends Writer {
 
   override async inspect(): Promise<void> {
     this.expected ??= await this.describe();
-    const { rows, log } = await this.committer.run({ inspect: this.expected });
+    const result = await this.committer.run({ inspect: this.expected });
     await this.untilExit;
     // The transaction that kept pages from being copied may have ended.
     this.leftPages = 0;
-    this.limitLog(log);
-    const [found] = rows as readonly Finding[];
+    this.limitLog(result);
+    const [found] = result.rows as readonly Finding[];
     if (!found) return;
     // Its remedies name files that do not exist yet. The next description finds names that are still free.
     this.expected = undefined;
@@ -120,7 +121,7 @@ export class SqliteWriter extends Writer {
     await this.checkpoint;
     // TypeORM closes its connection next, which copies the log into the file: this checkpoint finds whether that may be done.
     // Other errors, such as a lock that another process holds, leave the copying to that connection, or to the next start.
-    await this.committer.run('checkpoint').catch((error: unknown) => {
+    await this.committer.run('PASSIVE').catch((error: unknown) => {
       const code = readCode(error);
       if (code === OVERWRITTEN)
         void this.exit(`${describeError(error)}; the process ends, and leaves the log as it is`);
@@ -131,17 +132,17 @@ export class SqliteWriter extends Writer {
     await this.untilExit;
   }
 
-  private limitLog({ log, checkpointed }: LogSize): void {
-    if (!this.isClosing && log - checkpointed >= this.leftPages + CHECKPOINT_AFTER_PAGES)
+  private limitLog(result: SqliteThreadResult): void {
+    if (!this.isClosing && countLeft(result) >= this.leftPages + CHECKPOINT_AFTER_PAGES)
       this.checkpoint ??= this.runCheckpoint();
   }
 
   private async runCheckpoint(): Promise<void> {
     try {
-      await this.checkpointer.run('checkpoint');
-      const { log } = await this.pauseOthers(() => this.committer.run('checkpoint'));
-      this.leftPages = log.log - log.checkpointed;
-      this.warnOfReader(log.log);
+      await this.checkpointer.run('PASSIVE');
+      const result = await this.committer.run(this.leftPages > 0 ? 'PASSIVE' : 'FULL');
+      this.leftPages = countLeft(result);
+      this.warnOfReader(result.log.log);
     } catch (error) {
       if (CHECKPOINT_IO_FAILED.test(readCode(error)))
         await this.exitUnsynced('a checkpoint', error);
@@ -178,4 +179,9 @@ export class SqliteWriter extends Writer {
     }
     return this.untilExit;
   }
+}
+
+/** How many pages of the log are not in the file yet. */
+function countLeft({ log: { log, checkpointed } }: SqliteThreadResult): number {
+  return log - checkpointed;
 }

@@ -36,8 +36,6 @@ import type {
 
 /** SQLite's own wait for a lock is short: nothing interrupts it, and a process that exits meanwhile crashes. */
 const LOCK_WAIT_MS = 100;
-/** Copies what it can without waiting for readers or writers. */
-const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
 /** Reads the size of the log (sqlite.org/pragma.html). */
 const READ_LOG_SIZE = 'PRAGMA wal_checkpoint(NOOP)';
 
@@ -53,7 +51,7 @@ for (const pragma of pragmas) database.pragma(pragma);
 assertInPlace();
 
 const statements = new Map<string, Statement>();
-const noCheckpoint = database.prepare<[], LogSize>(READ_LOG_SIZE);
+const logSizeStatement = database.prepare<[], LogSize>(READ_LOG_SIZE);
 const log = (store.log = openSync(`${file}-wal`, 'r'));
 const pageSize = database.pragma('page_size', { simple: true }) as number;
 const content = new Content({ file, descriptor, log, pageSize, ids, awaitLogSize });
@@ -77,7 +75,7 @@ parentPort?.on('message', (task: SqliteThreadTask | null) => {
 
 function readLogSize(): LogSize {
   try {
-    logSize = noCheckpoint.get() ?? logSize;
+    logSize = logSizeStatement.get() ?? logSize;
   } catch {
     // The next task meets the same error, and reports it.
   }
@@ -102,12 +100,12 @@ function runTask(task: SqliteThreadTask): SqliteThreadResponse {
 function tryTask(task: SqliteThreadTask): SqliteThreadResponse {
   if (typeof task === 'object' && 'inspect' in task)
     return { rows: inspect(task.inspect), log: awaitLogSize() };
-  const isCheckpoint = task === 'checkpoint';
+  const isCheckpoint = typeof task === 'string';
   const overwritten = isCheckpoint || content.isOverwritten ? content.findOverwritten() : undefined;
   // A code of our own, which begins as SQLite's code of a file that was moved.
   if (overwritten) throw makeError(overwritten, 'SQLITE_READONLY_OVERWRITTEN');
   if (isCheckpoint || isMisplaced) assertInPlace();
-  const [sql, ...parameters] = isCheckpoint ? [CHECKPOINT] : task;
+  const [sql, ...parameters] = isCheckpoint ? [`PRAGMA wal_checkpoint(${task})`] : task;
   const statement = prepare(sql);
   const rows = statement.reader
     ? statement.all(...parameters)
@@ -167,7 +165,7 @@ function assertInPlace(): void {
 function awaitLogSize(): LogSize {
   const until = performance.now() + timeoutMs;
   for (;;) {
-    const size = noCheckpoint.get();
+    const size = logSizeStatement.get();
     // The size is -1 while another process writes to the index.
     if (size && size.log >= 0) return size;
     if (Atomics.wait(abandoned, 0, 0, 1) === 'not-equal' || performance.now() >= until)
