@@ -68,14 +68,23 @@ export function start(core: number, command: readonly string[], options: SpawnOp
 export function cpuTimes(pid: number): Map<string, number> {
   const times = new Map<string, number>();
   for (const path of ['', ...readdirSync(`/proc/${pid}/task`).map((tid) => `task/${tid}/`)]) {
-    const text = readFileSync(`/proc/${pid}/${path}stat`, 'utf8');
-    const [, name = '', rest = ''] = /\((.*)\) (.*)/.exec(text) ?? [];
+    const text = readStat(`/proc/${pid}/${path}stat`);
+    const [, name = '', rest = '0 '.repeat(13)] = /\((.*)\) (.*)/.exec(text) ?? [];
     const [user = NaN, system = NaN] = rest.split(' ').slice(11).map(Number);
     const thread = path && name;
     // They are in hundredths of a second.
     times.set(thread, (times.get(thread) ?? 0) + (user + system) * 10_000);
   }
   return times;
+}
+
+/** Reads a file of a thread; '' if the thread has ended since it was listed. */
+function readStat(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** Resident memory of a process in MB: now, or the peak since {@link restartPeak}. */

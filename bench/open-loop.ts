@@ -1,17 +1,18 @@
 /**
- * A load at a fixed rate, as of many clients that know nothing of each other. The time of a request counts from when it was due,
+ * A load at a fixed rate, its requests evenly spaced, as from many clients that do not wait for each other. The time of a request counts from when it was due,
  * whether a connection was free or not: otherwise a server that stalls would be asked less, and look faster than it is
  * (coordinated omission).
  *
  * 1. Each turn of the event loop sends the requests that are due, each on a connection that has none in progress.
  * 2. If there is none, they wait for one, and their time runs.
- * 3. This program may be late itself, which its requests seem to wait for: it says by how much, of those with a free connection.
+ * 3. This program may be late itself, and its delay counts as the server's: it says by how much, of requests with a free
+ *    connection. It sleeps only if nothing is due within a millisecond, so at most rates it takes the whole core of the load.
  * 4. A response is complete when its body is as long as its head says. Anything but 200 ends the run.
  */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Contestant } from './contestants.js';
 
 /** Fewer than the 256 that the service takes. */
@@ -70,7 +71,9 @@ export async function sendAtRate(
       send(socket);
     }
     isShort = idle.length === 0;
-    await nextTurn();
+    // A timer may be late by a millisecond.
+    const untilDue = (sent * 1_000) / rate - (performance.now() - begin);
+    await (untilDue > 2 ? sleep(untilDue - 1) : nextTurn());
   }
   const elapsed = (performance.now() - begin) / 1_000;
   if (failure !== undefined) throw new Error(`${name}: ${failure}`);

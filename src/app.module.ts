@@ -17,7 +17,7 @@ import { PlantsModule } from './plants/plants.module.js';
 import { ServiceLogger } from './telemetry/logger.js';
 import { RequestLog } from './telemetry/request-log.js';
 
-/** Gives every module the {@link Config}. It is global, so that Nest shuts it down last. */
+/** Gives every module the {@link Config}, and what it knows of connections. It is global, so that Nest shuts it down last. */
 @Module({})
 export class AppModule {
   static forRoot(config: Config): DynamicModule {

@@ -5,9 +5,9 @@
  * 1. A request puts its plant into the queue, and waits. If 256 wait already, the service is overloaded and refuses the plant.
  * 2. A committer opens a batch window, a short time in which plants may still join: the clients of the group before have just
  *    been answered, and send their next plants. Without it, the first of these would be committed alone while the others wait.
- * 3. The window ends as soon as each open connection has a plant in the queue, as it has if there is one client, as soon as one
- *    round of reading sockets brings no further plant, after four rounds, or once the queue is full. Committers share a window:
- *    the first takes the group, and the other may find the queue empty.
+ * 3. The window ends as soon as there are as many plants as open connections, as with one client, as soon as one round of reading
+ *    sockets brings no further plant, after four rounds, or once the queue is full. Committers share a window: the first takes
+ *    the group, and the other may find the queue empty.
  * 4. The committer commits the oldest plants in one statement. Only then their requests are answered with 200: the plants are
  *    acknowledged. One whose id is taken is refused, unless it is the stored plant once more. Some engines have use for
  *    several committers at once. A committer ends when no plant waits.
@@ -133,10 +133,13 @@ export class GroupCommit implements OnApplicationShutdown {
     return batchWindow;
   }
 
-  /** A client that waits for its plant sends no other, so with one plant of each connection the group is complete. */
+  /**
+   * A client that waits for its plant mostly sends no other: with as many plants as connections the group is taken for complete.
+   * Plants that come past HTTP, or two on a connection, are more, and wait as before.
+   */
   private async pollUntilQuiet(): Promise<void> {
     for (let [polls, found] = [0, 0]; polls < MAX_POLLS && found < this.queue.length; polls++) {
-      if (this.queue.length >= this.connections.count) return;
+      if (this.queue.length === this.connections.count) return;
       found = this.queue.length;
       await nextPoll();
     }

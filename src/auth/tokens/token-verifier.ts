@@ -120,7 +120,8 @@ export class TokenVerifier {
 }
 
 function toPrincipal({ id, name }: Token): Principal {
-  return { id: `token:${id}`, name, scopes: TOKEN_SCOPES };
+  // All requests with the token share it.
+  return Object.freeze({ id: `token:${id}`, name, scopes: TOKEN_SCOPES });
 }
 
 function describeEnd({ revokedAt, expiresAt }: Token): string {

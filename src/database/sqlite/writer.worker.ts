@@ -77,7 +77,7 @@ function readLogSize(): LogSize {
   try {
     logSize = logSizeStatement.get() ?? logSize;
   } catch {
-    // The next task meets the same error, and reports it.
+    // It stays unknown until the next task, which reports an error that stays.
   }
   return logSize;
 }
