@@ -3,9 +3,9 @@
  * gets a 304 without a body. All responses share these bytes.
  *
  * 1. The ETag is weak, so that it holds for the page without compression, too (RFC 9110, section 8.8.3.3).
- * 2. Who asks for a file without gzip, for a part of it, or on a condition that `response.send()` does not know, gets it from the
- *    next handler, express.static().
- * 3. A text is what the next handler sends to the first request. There is one for each path.
+ * 2. Who asks for a page without gzip, for a part of it, or on a condition that `response.send()` does not know, gets it as it is:
+ *    a file from the next handler, express.static().
+ * 3. A text is what the next handler sends to the first request of its path.
  */
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -58,12 +58,10 @@ export function serveFile(path: string): RequestHandler {
   };
 }
 
-/** Serves the texts that the next handler sends. */
+/** Serves the text of one path, which the next handler sends. */
 export function serveText(): RequestHandler {
-  const senders = new Map<string, (response: Response) => void>();
-  return (request, response, next) => {
-    const [path = ''] = request.originalUrl.split('?', 1);
-    const sendAgain = senders.get(path);
+  let sendAgain: ((response: Response) => void) | undefined;
+  return (_request, response, next) => {
     if (sendAgain) {
       sendAgain(response);
       return;
@@ -75,9 +73,8 @@ export function serveText(): RequestHandler {
       if (response.statusCode !== 200) return send(text);
       const [plain, type] = [Buffer.from(text), response.get('Content-Type') ?? 'html'];
       const sendMade = (page: Page) => {
-        const sender = (to: Response) => sendPage(page, to, () => to.type(type).send(plain));
-        senders.set(path, sender);
-        sender(response);
+        sendAgain = (to) => sendPage(page, to, () => to.type(type).send(plain));
+        sendAgain(response);
       };
       makePage(plain, type).then(sendMade).catch(next);
       return response;

@@ -95,8 +95,8 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
   const require = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
   for (const file of FILES.filter((name) => !name.endsWith('.png')))
     express.use(`/docs/${file}`, serveFile(require.resolve(`swagger-ui-dist/${file}`)));
-  const text = serveText();
-  for (const path of [...paths, '/docs/', '/docs/swagger-ui-init.js']) express.get(path, text);
+  for (const path of [...paths, '/docs/', '/docs/swagger-ui-init.js'])
+    express.get(path, serveText());
   SwaggerModule.setup('docs', app, () => buildDocument(app, config), {
     ...PAGE,
     jsonDocumentUrl: 'openapi.json',

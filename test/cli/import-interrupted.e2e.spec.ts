@@ -156,15 +156,15 @@ it('an import survives a restart of a killed service', async () => {
   const first = await ServiceProcess.start();
   const { store, token, port } = first;
   const env = { PLANT_STORE_URL: `http://127.0.0.1:${port}`, PLANT_STORE_TOKEN: token };
-  const input = plants(4_000);
+  const input = plants(10_000);
   const ran = runCli(['import', '-'], { cwd: store.folder, env, input });
   while ((await store.count()) < 500) await sleep(20);
   await first.kill();
-  expect(await store.count()).toBeLessThan(4_000);
+  expect(await store.count()).toBeLessThan(10_000);
   const second = await ServiceProcess.start({ store, token, env: { PORT: String(port) } });
   try {
-    expect(await ran).toMatchObject({ code: 0, stdout: 'sent 4000, stored 4000, refused 0\n' });
-    expect(await store.count()).toBe(4_000);
+    expect(await ran).toMatchObject({ code: 0, stdout: 'sent 10000, stored 10000, refused 0\n' });
+    expect(await store.count()).toBe(10_000);
   } finally {
     await second.remove();
   }

@@ -23,7 +23,7 @@ makeStores();
 const NOT_OPENED = 'error: DATABASE_URL: the store cannot be opened: ';
 
 /** Backs up plants and a token. @param count so many that a restore can be met at work */
-async function backUp(count = 20_000): Promise<void> {
+async function backUp(count = 60_000): Promise<void> {
   await makeToken(source, 'nursery');
   await source.execute(fillWith(count));
   await cli(source, `backup ${file}`);
@@ -72,7 +72,7 @@ it('a plant that is sent during a restore waits for its end, and is kept', async
   const restored = await startRestore();
   await other.query("INSERT INTO plants (id, name) VALUES (0, 'own')");
   // The restore has committed.
-  expect(await target.count()).toBe(20_001);
+  expect(await target.count()).toBe(60_001);
   await other.end();
   expect(await restored.ended).toMatchObject({ code: 0 });
   await target.execute("DELETE FROM plants WHERE name = 'own'");

@@ -142,7 +142,7 @@ describe('TLS', () => {
       1,
     ],
     ['empty files', () => [cert(), key()].map((path) => writeFileSync(path, '')), 'in PEM', 1],
-  ])('stops the start, and `config` as it: %s', async (_case, spoil, problem, exit) => {
+  ])('is refused by `config`, which reads the pair as a start does: %s', async (_case, spoil, problem, exit) => {
     await issue('plants');
     await spoil();
     const { code, stderr } = await runHere(['config'], { cwd: store.folder, env: env() });

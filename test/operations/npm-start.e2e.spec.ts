@@ -120,8 +120,12 @@ it('npm start runs an existing build as it is where the packages that build are 
   for (const name of ['bin', 'package.json', 'package-lock.json'])
     cpSync(name, join(store.folder, name), { recursive: true });
   const { PATH, HOME } = process.env;
-  const options = { cwd: store.folder, env: { PATH, HOME } };
-  expect(execFileSync('npm', ['start', '--silent'], options).toString()).toBe('serve\n');
+  const options = { cwd: store.folder, env: { PATH, HOME }, encoding: 'utf8' } as const;
+  const start = () => spawnSync('npm', ['start', '--silent'], options);
+  const warning = 'warning: src is newer than its build in dist: run `npm ci && npm run build`\n';
+  expect(start()).toMatchObject({ status: 0, stdout: 'serve\n', stderr: warning });
+  utimesSync(join(store.folder, 'src/newer.ts'), 0, 0);
+  expect(start()).toMatchObject({ status: 0, stdout: 'serve\n', stderr: '' });
 });
 
 it.each([

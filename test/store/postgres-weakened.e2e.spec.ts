@@ -5,7 +5,7 @@ import { Client as Postgres } from 'pg';
 import { Monitor } from '../support/monitor.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { runMain, ServiceProcess } from '../support/service-process.js';
 import { startHere } from '../support/start-here.js';
 
 const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
@@ -92,7 +92,8 @@ describe('a start', () => {
 
   it('is refused on a server that goes on after a failed sync', async () => {
     const careless = await PostgresServer.start(['data_sync_retry=on']);
-    const { code, stderr } = await startHere((await PostgresStore.create(careless.url())).url);
+    // A process of its own: a start that is refused ends, and one without a server waits.
+    const { code, stderr } = await runMain(await PostgresStore.create(careless.url()), {});
     await careless.remove();
     expect({ code, stderr }).toEqual({
       code: 1,
