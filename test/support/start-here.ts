@@ -7,7 +7,8 @@ import { assertSecrecy, Log, recordSecrets } from './secrecy.js';
 
 /**
  * Starts and stops the service in this process, as far as its store goes: locks, migrates, recovers and inspects it, and commits
- * once. A process of its own takes a second of CPU, most of it to load the application.
+ * once. A process of its own takes a second of CPU, most of it to load the application. From then on what else logs in this
+ * process by Nest's Logger goes there too.
  *
  * @returns what that would have ended with, and printed of the store
  */
