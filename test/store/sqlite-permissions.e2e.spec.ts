@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { runCli, untilEnd } from '../support/cli.js';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
-import { runMain, ServiceProcess } from '../support/service-process.js';
+import { ServiceProcess } from '../support/service-process.js';
 
 makeStore();
 
@@ -103,16 +103,24 @@ it.each([
 });
 
 describe('without the right to write', () => {
+  /** Runs the program on a store. */
+  function run(line: string, url = store.url) {
+    const env = { ...process.env, DATABASE_URL: url, PORT: '0', MANAGEMENT_PORT: 'off' };
+    const [program, ...args] = [...UNPRIVILEGED, process.execPath, 'dist/src/cli.js', line];
+    return untilEnd(spawn(program, args, { env }));
+  }
+
+  // The service opens a store as `migrate` does, and locks it.
   it.each([
-    ['to the folder of a new store', () => store.folder, 0o500, false],
-    ['to the folder', () => dirname(store.path), 0o500, true],
-    ['to the file', () => store.path, 0o400, true],
-    ['to its lock', makeLock, 0o444, true],
-  ])('%s a start names it, and the user', async (_name, getPath, mode, exists) => {
-    const url = exists ? store.url : `sqlite:${store.folder}/new.sqlite`;
+    ['to the folder of a new store', 'migrate', () => store.folder, 0o500, false],
+    ['to the folder', 'migrate', () => dirname(store.path), 0o500, true],
+    ['to the file', 'migrate', () => store.path, 0o400, true],
+    ['to its lock', 'serve', makeLock, 0o444, true],
+  ])('%s `%s` names it, and the user', async (_name, line, getPath, mode, exists) => {
     if (exists) await cli('migrate');
     chmodSync(getPath(), mode);
-    const ran = await runMain(store, { DATABASE_URL: url }, UNPRIVILEGED);
+    const url = exists ? store.url : `sqlite:${store.folder}/new.sqlite`;
+    const ran = await run(line, url);
     chmodSync(getPath(), 0o700);
     expect(ran).toMatchObject({
       code: 1,
@@ -131,9 +139,7 @@ describe('without the right to write', () => {
     await cli('migrate');
     const path = getPath();
     chmodSync(path, mode);
-    const env = { ...process.env, DATABASE_URL: store.url };
-    const [program, ...args] = [...UNPRIVILEGED, process.execPath, 'dist/src/cli.js', 'export'];
-    const ran = await untilEnd(spawn(program, args, { env }));
+    const ran = await run('export');
     chmodSync(path, 0o700);
     const stderr = expect.stringContaining('error: DATABASE_URL: the store cannot be opened: ');
     expect(ran).toMatchObject({ code: 1, stdout: '', stderr });

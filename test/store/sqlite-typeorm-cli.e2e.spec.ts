@@ -6,6 +6,15 @@ import { NAMES, show, typeorm } from '../support/typeorm-cli.js';
 
 makeStore();
 
+it('migration:run refuses a store that has lost a table, and changes nothing', async () => {
+  await cli('migrate');
+  await store.execute('DROP TABLE plants');
+  const { code, stderr } = await typeorm('migration:run');
+  expect(code).toBe(1);
+  expect(stderr).toContain('the store cannot be opened');
+  expect(await store.rows('SELECT * FROM tokens')).toEqual([]);
+});
+
 it('migration:revert goes back step by step, as long as nothing is stored', async () => {
   await cli('migrate');
   const last = NAMES.at(-1);

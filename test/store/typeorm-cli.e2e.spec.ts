@@ -16,15 +16,6 @@ it('migration:show lists what has run, and migration:run does what migrate does'
   expect((await cli('check')).code).toBe(0);
 });
 
-it('migration:run refuses a store that has lost a table, and changes nothing', async () => {
-  await cli('migrate');
-  await store.execute('DROP TABLE plants');
-  const { code, stderr } = await typeorm('migration:run');
-  expect(code).toBe(1);
-  expect(stderr).toContain('the store cannot be opened');
-  expect(await store.rows('SELECT * FROM tokens')).toEqual([]);
-});
-
 /** Reverts migrations until one is refused. Returns the refusal. */
 async function revertUntilRefused(): Promise<string> {
   for (let left = NAMES.length; left > 0; left--) {
