@@ -5,6 +5,7 @@ import {
   Injectable,
   Logger,
   NotFoundException,
+  Optional,
   type ArgumentsHost,
 } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
@@ -56,9 +57,10 @@ export class ErrorFilter extends BaseExceptionFilter {
   private readonly log = new Logger('Errors');
   private readonly logged = new WeakSet<Error>();
 
+  /** @param inspection the management has none: it opens no store */
   constructor(
-    private readonly inspection: StoreInspection,
     private readonly routes: Routes,
+    @Optional() private readonly inspection?: StoreInspection,
   ) {
     super();
   }
@@ -92,7 +94,7 @@ export class ErrorFilter extends BaseExceptionFilter {
       return new HttpException(this.getHttpErrorMessage(error), error.statusCode, { cause: error });
     const isOfStore =
       error instanceof QueryFailedError || error instanceof StoreUnavailableException;
-    return isOfStore ? this.inspection.recordFailure(error) : error;
+    return isOfStore && this.inspection ? this.inspection.recordFailure(error) : error;
   }
 
   /** Logs an error once, even if many requests share it, such as those that wait for one token lookup. */
