@@ -16,7 +16,6 @@ const FOLDERS = [
 /** What differs between the engines: src/database/engine.ts is their interface. */
 const ENGINES = '^src/database/(sqlite|postgres)/';
 
-/** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
     {

@@ -9,7 +9,6 @@ import { describeError, toExitCode, toOperatorMessage } from './errors/operator-
 import { announce, notifySystemd, print, warnOfOpenFiles } from './lifecycle/announce.js';
 import { endStartOnSignals } from './lifecycle/shutdown.js';
 import { reloadKeyPairOnHangup } from './lifecycle/tls.js';
-import { createManagement } from './management/management.module.js';
 import { ServiceState } from './management/service-state.js';
 import { logCrashes, ServiceLogger } from './telemetry/logger.js';
 
@@ -29,6 +28,7 @@ async function bootstrap(): Promise<void> {
 
   let management: INestApplication | undefined;
   if (config.managementPort !== 'off') {
+    const { createManagement } = await import('./management/management.module.js');
     management = await createManagement(config);
     const { managementPort, managementHost } = config;
     await explainPort(management.listen(managementPort, managementHost), 'MANAGEMENT_');

@@ -1,8 +1,10 @@
+import { createRequire } from 'node:module';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SwaggerModule, type OpenAPIObject, type SwaggerCustomOptions } from '@nestjs/swagger';
 import type { Request } from 'express';
 import type { Config } from '../config/config.js';
 import { Routes } from '../http/routes.js';
+import { serveFile, serveText } from './compressed-pages.js';
 import { buildDocument } from './document.js';
 
 /** The files of Swagger UI that the page needs. Their folder has others, such as megabytes of source maps. */
@@ -81,7 +83,8 @@ function removeSecondScheme(request: { readonly headers: { Authorization?: strin
 /** Serves `/openapi.json`, `/openapi.yaml` and Swagger UI at `/docs`, to which a browser is redirected from `/`. */
 export function serveDocument(app: NestExpressApplication, config: Config): void {
   const express = app.getHttpAdapter().getInstance();
-  express.use(['/docs', '/openapi.json', '/openapi.yaml'], (request, response, next) => {
+  const paths = ['/docs', '/openapi.json', '/openapi.yaml'];
+  express.use(paths, (request, response, next) => {
     const name = request.path.slice(1);
     const isFile = FILES.includes(name);
     if (!isFile && name !== '' && name !== 'swagger-ui-init.js')
@@ -89,6 +92,11 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
     response.set({ ...HEADERS, ...(isFile && { 'cache-control': 'max-age=3600' }) });
     next();
   });
+  const require = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
+  for (const file of FILES.filter((name) => !name.endsWith('.png')))
+    express.use(`/docs/${file}`, serveFile(require.resolve(`swagger-ui-dist/${file}`)));
+  const text = serveText();
+  for (const path of [...paths, '/docs/', '/docs/swagger-ui-init.js']) express.get(path, text);
   SwaggerModule.setup('docs', app, () => buildDocument(app, config), {
     ...PAGE,
     jsonDocumentUrl: 'openapi.json',

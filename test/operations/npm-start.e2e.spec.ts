@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
@@ -106,6 +106,22 @@ it('a build removes what it once made of sources that are gone, such as an entit
   cpSync('bin', join(store.folder, 'bin'), { recursive: true });
   execFileSync(join(store.folder, 'bin/build'));
   expect(globSync('{src,dist}/**/*.*', { cwd: store.folder }).sort()).toEqual(kept);
+});
+
+it('npm start runs an existing build as it is where the packages that build are not installed', () => {
+  const make = (path: string, text = '') => {
+    mkdirSync(dirname(join(store.folder, path)), { recursive: true });
+    writeFileSync(join(store.folder, path), text);
+  };
+  make('dist/src/cli.js', 'console.log(process.argv[2])');
+  make('src/newer.ts');
+  utimesSync(join(store.folder, 'dist/src/cli.js'), 0, 0);
+  mkdirSync(join(store.folder, 'node_modules/.bin'), { recursive: true });
+  for (const name of ['bin', 'package.json', 'package-lock.json'])
+    cpSync(name, join(store.folder, name), { recursive: true });
+  const { PATH, HOME } = process.env;
+  const options = { cwd: store.folder, env: { PATH, HOME } };
+  expect(execFileSync('npm', ['start', '--silent'], options).toString()).toBe('serve\n');
 });
 
 it.each([

@@ -23,7 +23,6 @@ it('pages are compressed for browsers, and can be revalidated; plants are not', 
     const { headers } = await fetch(`http://127.0.0.1:${nginx.port}${path}`, { headers: gzip });
     expect([path, headers.get('content-encoding')]).toEqual([path, 'gzip']);
     expect(headers.get('vary')).toMatch(/accept-encoding/i);
-    if (!files.includes(path)) continue;
     // Not by fetch(), which asks caches for a new response.
     const known = { ...gzip, 'if-none-match': headers.get('etag') ?? '' };
     const { status } = await client.send({ method: 'GET', path, headers: known });

@@ -85,7 +85,9 @@ export const sqlite: Engine = {
       // 4 MB of pages: each plant of a random id changes a page, and a group that changes more writes them twice.
       pragmas: [...PRAGMAS, 'cache_size = -4000'],
     };
-    return new SqliteWriter(options, () => describeExpected(store, opened.path));
+    const describe = () => describeExpected(store, opened.path);
+    // BEGIN makes every other transaction on this connection wait for its turn, and takes no lock of SQLite's.
+    return new SqliteWriter(options, describe, (work) => store.transaction(work));
   },
 
   // On the one connection of the store, in whatever transaction it is. The end of a command looks at the names: assertInPlace.

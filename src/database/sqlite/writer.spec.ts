@@ -198,6 +198,23 @@ describe('SqliteWriter', () => {
     expect(await file.count()).toBe(40);
   });
 
+  it('starts the log over while repositories write on and on', async () => {
+    const name = 'x'.repeat(2 ** 20);
+    let [id, largest] = [0n, 0];
+    const write = async () => {
+      while (id < 250n) {
+        await plants.insert({ id: id++, name });
+        largest = Math.max(largest, statSync(`${file.path}-wal`).size);
+        await sleep(1);
+      }
+    };
+    const inspect = async () => {
+      for (; id < 250n; await sleep(10)) await store.writer.inspect();
+    };
+    await Promise.all([write(), write(), write(), inspect()]);
+    expect(largest).toBeLessThan(128 * 2 ** 20);
+  });
+
   it('begins on no other file than the one that was opened', async () => {
     const other = await makeOther();
     renameSync(file.path, `${file.path}.elsewhere`);

@@ -6,10 +6,11 @@
  *    (SQLite's write-ahead log, the file `-wal`). Only then their clients get a 200: a crash loses nothing that was acknowledged.
  * 2. Once the log has some pages that the store's file lacks, a checkpoint copies them, or it would fill the disk: the
  *    checkpointer most of them while commits go on, then the committer the rest, between two commits. SQLite's own checkpoints
- *    would make a commit wait for all of it, and ignore errors.
+ *    would make a commit wait for all of it, and ignore errors. TypeORM's repositories write on the main thread's connection:
+ *    they wait for the rest, too, as SQLite starts the log over only once all of it is in the file.
  * 3. Each second the committer also inspects the store, that is, compares it with what its migrations made: a difference is a
- *    problem, with the operator's commands to end it as its remedy. Other connections, such as that of TypeORM's
- *    repositories, write to the log and start no checkpoint: the inspection returns the size of the log, and may start one.
+ *    problem, with the operator's commands to end it as its remedy. Repositories and other processes write to the log and start
+ *    no checkpoint: the inspection returns the size of the log, and may start one.
  * 4. After a failed sync nobody knows what is on the disk: Linux drops the unwritten pages, and the next sync succeeds without
  *    them (wiki.postgresql.org/wiki/Fsync_Errors). So the process exits, without the checkpoint that SQLite runs as its last
  *    connection closes. The next start recovers the store from its log.
@@ -59,10 +60,14 @@ export class SqliteWriter extends Writer {
   /** Set once the process exits, and never settled. */
   private untilExit: Promise<never> | undefined;
 
-  /** @param describe returns what an inspection must find */
+  /**
+   * @param describe returns what an inspection must find
+   * @param pauseOthers does its work while nothing else uses the main thread's connection
+   */
   constructor(
     options: Omit<SqliteThreadOptions, 'abandoned'>,
     private readonly describe: () => Promise<Expected>,
+    private readonly pauseOthers: <Result>(work: () => Promise<Result>) => Promise<Result>,
   ) {
     super();
     this.committer = new SqliteThread({ ...options, abandoned: this.abandoned });
@@ -134,7 +139,7 @@ export class SqliteWriter extends Writer {
   private async runCheckpoint(): Promise<void> {
     try {
       await this.checkpointer.run('checkpoint');
-      const { log } = await this.committer.run('checkpoint');
+      const { log } = await this.pauseOthers(() => this.committer.run('checkpoint'));
       this.leftPages = log.log - log.checkpointed;
       this.warnOfReader(log.log);
     } catch (error) {
