@@ -9,28 +9,27 @@ import { SERVER_CORE, start } from './machine.js';
 
 type Engine = 'SQLite' | 'PostgreSQL';
 
-/** What a server does in a round. CPU times are microseconds for each create: of all threads, and of the main one. */
-export type Sample = Record<'rate' | 'cpu' | 'mainCpu' | 'peakMb', number>;
-
 /** A server to be measured. */
 export type Contestant = ReturnType<typeof service>;
 
 /** A running server. */
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
+export const STOCK_NEST = 'stock Nest, empty handler';
 export const STORING_NEST = 'stock Nest + repository.insert()';
 
-/** Servers that do less than the service: a script, whether it stores plants, and whether requests need the token. */
-const OTHERS: Readonly<Record<Engine, Record<string, readonly [string, boolean, boolean?]>>> = {
+/** Servers that do less than the service: a script, whether it stores plants, and a variable of its environment. */
+const OTHERS: Readonly<Record<Engine, Record<string, readonly [string, boolean, string?]>>> = {
   SQLite: {
-    'stock Nest, empty handler': ['stock-nest.js', false],
-    'Nest as documented': ['nest.js', true, true],
+    [STOCK_NEST]: ['stock-nest.js', false],
+    'Nest as documented': ['nest.js', true, 'GUARDED'],
     'Fastify + better-sqlite3': ['fastify.js', true],
+    'Fastify + better-sqlite3, in groups': ['fastify.js', true, 'GROUPED'],
     'bare node:http': ['bare.js', false],
   },
   PostgreSQL: {
     [STORING_NEST]: ['nest.js', true],
-    'Nest as documented': ['nest.js', true, true],
+    'Nest as documented': ['nest.js', true, 'GUARDED'],
     'Fastify + pg': ['fastify.js', true],
   },
 };
@@ -44,25 +43,22 @@ export async function contestantsOn(
   const own = service(`this service on ${engine}`, await newStore());
   const contestants = [own];
   for (const name of names) {
-    const [script = '', isStoring = false, isGuarded] = OTHERS[engine][name] ?? [];
+    const [script = '', isStoring = false, variable] = OTHERS[engine][name] ?? [];
     const [store, { token }] = [await newStore(), own];
     const command = [process.execPath, resolve('dist/bench/servers', script)];
-    const env = { DATABASE_URL: store.url, TOKEN: token, ...(isGuarded && { GUARDED: 'yes' }) };
-    contestants.push({ name, command, env, token, store, isStoring });
+    const env = { DATABASE_URL: store.url, TOKEN: token, ...(variable && { [variable]: 'yes' }) };
+    contestants.push({ name, command, env, token, store, isStoring, isNode: true });
   }
   return contestants;
 }
 
-/** It is written in Go, which runs handlers on any thread. */
-export const POCKETBASE = 'PocketBase';
-
-/** PocketBase, built by Go. Its store is in a folder of its own, which is not counted. */
+/** PocketBase, built by Go, which runs handlers on any thread. Its store is in a folder of its own, which is not counted. */
 export async function pocketBase(store: TemporaryStore): Promise<Contestant> {
   const program = join(store.folder, 'pocketbase');
   execFileSync('go', ['build', '-o', program], { cwd: 'bench/servers/pocketbase' });
   const token = execFileSync(program, ['token'], { cwd: store.folder }).toString().trim();
   const command = [program, 'serve', `--http=127.0.0.1:${await freePort()}`];
-  return { name: POCKETBASE, command, env: {}, token, store, isStoring: false };
+  return { name: 'PocketBase', command, env: {}, token, store, isStoring: false, isNode: false };
 }
 
 /** The built service. Creates the store and a token by its commands. */
@@ -74,7 +70,7 @@ function service(name: string, store: TemporaryStore) {
   run('migrate');
   const token = run('token', 'create', 'bench').toString().trim();
   const command = [process.execPath, program, 'serve'];
-  return { name, command, env, token, store, isStoring: true };
+  return { name, command, env, token, store, isStoring: true, isNode: true };
 }
 
 /**
@@ -100,7 +96,7 @@ export async function startServer(contestant: Contestant) {
     const [url] = /(?<!Management.*)http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
     if (url === undefined) continue;
     stdout.resume();
-    return { ...contestant, url, pid, stop, accepted: 0, samples: [] as Sample[] };
+    return { ...contestant, url, pid, stop, accepted: 0 };
   }
   throw new Error(`${name} did not start`);
 }

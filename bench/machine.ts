@@ -1,5 +1,13 @@
 import { execFileSync, spawn, type SpawnOptions } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -56,12 +64,18 @@ export function start(core: number, command: readonly string[], options: SpawnOp
   });
 }
 
-/** Microseconds of CPU time of a process, or of a thread by the path `pid/task/tid` (proc(5), stat: in hundredths of a second). */
-export function cpuTime(path: string): number {
-  const [, text = ''] = readFileSync(`/proc/${path}/stat`, 'utf8').split(') ');
-  const fields = text.split(' ').map(Number);
-  const [user = NaN, system = NaN] = fields.slice(11);
-  return (user + system) * 10_000;
+/** Microseconds of CPU time of a process, and of its threads by their name; of all threads by '' (proc(5), stat). */
+export function cpuTimes(pid: number): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const path of ['', ...readdirSync(`/proc/${pid}/task`).map((tid) => `task/${tid}/`)]) {
+    const text = readFileSync(`/proc/${pid}/${path}stat`, 'utf8');
+    const [, name = '', rest = ''] = /\((.*)\) (.*)/.exec(text) ?? [];
+    const [user = NaN, system = NaN] = rest.split(' ').slice(11).map(Number);
+    const thread = path && name;
+    // They are in hundredths of a second.
+    times.set(thread, (times.get(thread) ?? 0) + (user + system) * 10_000);
+  }
+  return times;
 }
 
 /** Resident memory of a process in MB: now, or the peak since {@link restartPeak}. */

@@ -2,24 +2,19 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { PostgresServer } from '../test/support/postgres-server.js';
 import { PostgresStore } from '../test/support/postgres-store.js';
 import { SqliteStore } from '../test/support/sqlite-store.js';
-import {
-  contestantsOn,
-  POCKETBASE,
-  pocketBase,
-  startServer,
-  STORING_NEST,
-  type Contestant,
-  type Server,
-} from './contestants.js';
+import { compare, describeAll, figuresOf, measureBriefly } from './comparison.js';
+import { contestantsOn, pocketBase, STOCK_NEST, STORING_NEST } from './contestants.js';
 import { LOAD_CORE, SERVER_CORE, stepAside, useDisk } from './machine.js';
-import { describeRun, medianOf, number, rangeOf, report, table, type Cells } from './markdown.js';
-import { CROWD, figuresOf, inRounds, measure } from './measure.js';
+import { describeRun, number, rangeOf, report, table, type Cells } from './markdown.js';
+import { measure } from './measure.js';
 import { options } from './options.js';
+import { describeVersions } from './versions.js';
 
 const LATENCIES_MS = [1, 4, 16];
 
 /** `npm run bench`: the service on each engine, beside servers that do less. */
-const { rounds, seconds, connections } = options;
+const { rounds, seconds, warmup, connections } = options;
+const versions = describeVersions();
 useDisk();
 // Before stepAside(), so that the servers may use all cores.
 const postgres = await PostgresServer.start();
@@ -37,14 +32,24 @@ const postgresql = await compare(await contestantsOn('PostgreSQL', newPostgres),
 await postgres.remove();
 const slow: Cells[] = [];
 for (const [ms, server] of slowServers) slow.push(await compareSlow(ms, server));
+const spread = number(100 * (sqlite.spread.get(STOCK_NEST) ?? NaN));
 const description = describeRun(
+  versions,
   `wrk with ${connections} connections on core ${LOAD_CORE}, server on core ${SERVER_CORE}`,
-  `${rounds} rounds, every row in each, ${seconds} s each: medians (least–most)`,
+  `${warmup} s of load, then ${rounds} rounds, every row in each, ${seconds} s each: medians (least–most)`,
+  `stock Nest's own CPU time was within ${spread} % of its median`,
 );
+const BY_LEVEL = 'Creates/s, and CPU in µs, by connections:';
+const TIMES = [
+  'Response times in ms, p50 / p99 / p99.9, by connections that send one request after the other, and at a fixed rate, half of',
+  'the creates/s above, by when requests were due (99 % of them were sent with the delay of the last column at most):',
+].join('\n');
 const parts = [
   description,
-  ...['### SQLite', table(sqlite)],
-  ...['### PostgreSQL', table(postgresql)],
+  ...['### SQLite', table(sqlite.total), BY_LEVEL, table(sqlite.rates)],
+  ...[TIMES, table(sqlite.times)],
+  ...['### PostgreSQL', table(postgresql.total), BY_LEVEL, table(postgresql.rates)],
+  ...[TIMES, table(postgresql.times)],
   ...['### PostgreSQL, each sync of its log delayed', table(slow)],
 ];
 if (options.publish) {
@@ -55,55 +60,17 @@ if (options.publish) {
 }
 report(parts, []);
 
-/** Measures servers in rounds, and checks that every plant of a 200 is stored. @param work is done before they end */
-async function compare<Result>(
-  contestants: readonly Contestant[],
-  work: (servers: readonly Server[]) => Result | Promise<Result>,
-): Promise<Result> {
-  const servers: Server[] = [];
-  for (const each of contestants) servers.push(await startServer(each));
-  // Compiles, and fills caches.
-  for (const server of servers) await measure(server);
-  await inRounds(servers);
-  const result = await work(servers);
-  for (const server of servers) {
-    await server.stop();
-    const { name, accepted, isStoring, store } = server;
-    const stored = isStoring ? await store.count() : accepted;
-    if (stored < accepted) throw new Error(`${name}: ${accepted} accepted, but ${stored} stored`);
-  }
-  return result;
-}
-
 /** Compares on a server that waits before each sync of its log, as one with a slower disk does. */
 async function compareSlow(ms: number, server: PostgresServer): Promise<Cells> {
   const newStore = () => PostgresStore.create(server.url());
   const contestants = await contestantsOn('PostgreSQL', newStore, [STORING_NEST]);
-  const rates = await compare(contestants, (servers) =>
-    servers.map((each) => [`${each.name}, creates/s`, rangeOf(figuresOf(each, 'rate'), 0)]),
-  );
+  const rates = await compare(contestants, async (servers) => {
+    const samples = await measureBriefly(servers, measure);
+    return servers.map(({ name }, i) => [
+      `${name}, creates/s`,
+      rangeOf(figuresOf(samples[i], 'rate'), 0),
+    ]);
+  });
   await server.remove();
   return { 'delay, ms': ms, ...(Object.fromEntries(rates) as Cells) };
-}
-
-async function describeAll(servers: readonly Server[]): Promise<Cells[]> {
-  const lines: Cells[] = [];
-  for (const server of servers) lines.push(await describe(server, servers[0]));
-  return lines;
-}
-
-async function describe(server: Server, own = server): Promise<Cells> {
-  const crowd = await measure(server, CROWD);
-  const cpu = figuresOf(server, 'cpu');
-  // Within each round, as the machine's speed drifts.
-  const ratios = figuresOf(own, 'cpu').map((ours, i) => ours / (cpu[i] ?? NaN));
-  return {
-    '': server.name,
-    'creates/s': rangeOf(figuresOf(server, 'rate'), 0),
-    'CPU, µs': rangeOf(cpu, 1),
-    'our CPU ÷ its': server === own ? '' : rangeOf(ratios, 2),
-    'main thread':
-      server.name === POCKETBASE ? '' : number(medianOf(figuresOf(server, 'mainCpu')), 1),
-    'memory, MB': Math.max(medianOf(figuresOf(server, 'peakMb')), crowd.peakMb),
-  };
 }

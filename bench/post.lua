@@ -1,6 +1,6 @@
 -- wrk's side of the load: POST /plants with the next id in every request.
 -- Arguments: a bearer token, and a whole number to start from.
--- The last line that it prints is a JSON object: see run() in measure.ts.
+-- The last line that it prints is a JSON object: see runWrk() in measure.ts.
 
 local last_id
 
@@ -19,10 +19,12 @@ function request()
 end
 
 -- Without a response(), which would be called for each, wrk itself counts the statuses from 400.
-function done(summary)
+function done(summary, latency)
   local errors = summary.errors
   local failed = errors.status + errors.connect + errors.read + errors.write + errors.timeout
-  io.write(('{"accepted":%d,"failed":%d,"seconds":%f}\n'):format(
-    summary.requests - errors.status, failed, summary.duration / 1e6
+  local times = {}
+  for i, share in ipairs({ 50, 99, 99.9 }) do times[i] = latency:percentile(share) / 1e3 end
+  io.write(('{"accepted":%d,"failed":%d,"seconds":%f,"p50":%f,"p99":%f,"p999":%f}\n'):format(
+    summary.requests - errors.status, failed, summary.duration / 1e6, unpack(times)
   ))
 end

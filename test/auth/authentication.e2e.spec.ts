@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/auth/tokens/token.entity.js';

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { IdentityProvider, SigningKey } from '../support/identity-provider.js';

@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

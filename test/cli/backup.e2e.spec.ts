@@ -16,10 +16,11 @@ import {
   target,
 } from './backups.js';
 import { StoreSession } from '../../src/database/store-session.js';
-import { listOpen, spawnCli } from '../support/cli.js';
+import { listOpen, runHere, spawnCli } from '../support/cli.js';
 import { ENGINE } from '../support/engine.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { SqliteStore } from '../support/sqlite-store.js';
+import { startHere } from '../support/start-here.js';
 import type { TemporaryStore } from '../support/temporary-store.js';
 
 makeStores();
@@ -81,10 +82,13 @@ describe('backup and restore', () => {
 
     const back = `${file}.back`;
     expect(await cli(target, `backup ${back}`)).toEqual(made);
-    const service = await ServiceProcess.start({ store: storeOf(back), token: secret });
-    expect(await contentOf(service.store)).toEqual(await contentOf(source));
-    expect((await service.client().create({ id: 77n, name: 'new' })).status).toBe(200);
-    await service.remove();
+    const again = storeOf(back);
+    expect(await startHere(again.url)).toMatchObject({ code: 0 });
+    expect(await contentOf(again)).toEqual(await contentOf(source));
+    const env = { DATABASE_URL: again.url };
+    const known = await runHere(['token', 'verify'], { cwd: again.folder, env, input: secret });
+    expect(known).toMatchObject({ code: 0 });
+    await again.remove();
   });
 
   it('continue when nobody reads their output, and leave nothing but the file', async () => {

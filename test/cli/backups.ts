@@ -59,13 +59,22 @@ export async function makeToken(store: TemporaryStore, name: string): Promise<st
   return (await cli(store, `token create ${name} --expires 90d`)).stdout.trim();
 }
 
-/** Everything that a backup must keep, ordered by id. */
-export async function contentOf(store: TemporaryStore): Promise<unknown[]> {
-  const plants = 'SELECT id, name, tag, created_by, created_at FROM plants ORDER BY id';
-  const tokens = `
-    SELECT CAST(id AS bigint) AS id, name, hash, created_at, expires_at, revoked_at, last_used_at
-    FROM tokens ORDER BY id`;
-  return [await store.rows(plants), await store.rows(tokens)];
+/** Everything that a backup must keep, ordered by id: a text for plants and one for tokens, as Jest is slow with many objects. */
+export async function contentOf(store: TemporaryStore): Promise<string[]> {
+  return [
+    await readTable(store, 'plants', ['id', 'name', 'tag', 'created_by', 'created_at']),
+    await readTable(store, 'tokens', [
+      ...['id', 'name', 'hash'],
+      ...['created_at', 'expires_at', 'revoked_at', 'last_used_at'],
+    ]),
+  ];
+}
+
+/** A line for each row, with each value as text, as JSON has no bigints. */
+async function readTable(store: TemporaryStore, table: string, columns: string[]): Promise<string> {
+  const texts = columns.map((name) => `CAST(${name} AS text) AS ${name}`).join(', ');
+  const rows = await store.rows<object>(`SELECT ${texts} FROM ${table} ORDER BY ${table}.id`);
+  return rows.map((row) => JSON.stringify(Object.values(row))).join('\n');
 }
 
 /** SQL that inserts plants ordered by id. A chunk holds some two thousand of them. */

@@ -1,13 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { hasSecretForm, createSecret } from '../../src/auth/tokens/token.entity.js';
-import { VERSION } from '../../src/config/config.js';
-import { describeDatabase } from '../../src/config/database-url.js';
 import { MIGRATIONS } from '../../src/database/schema.js';
-import { runCli, runHere, spawnCli, untilEnd, type Ran } from '../support/cli.js';
+import { runCli, runHere, type Ran } from '../support/cli.js';
 import { cli, makeStore, store } from '../support/own.js';
 
 makeStore();
@@ -19,22 +14,6 @@ const surroundings = (input = '') => ({
 });
 const run = (line: string, input = ''): Promise<Ran> =>
   runHere(line.split(' '), surroundings(input));
-
-it('names the store on a terminal only, so that cron mails failures only', async () => {
-  expect(await run('migrate')).toMatchObject({ code: 0, stderr: '' });
-  const command = `${process.execPath} ${resolve('dist/src/cli.js')} token list >/dev/null`;
-  // This program of util-linux runs the command on a new terminal.
-  const child = spawn('script', ['-qec', command, '/dev/null'], {
-    cwd: store.folder,
-    env: { PATH: process.env.PATH, DATABASE_URL: store.url },
-  });
-  const named = describeDatabase(store.url);
-  expect(await untilEnd(child)).toEqual({
-    code: 0,
-    stdout: `plant-store ${VERSION}, Node.js ${process.versions.node}, store: ${named}\r\n`,
-    stderr: '',
-  });
-});
 
 it('concurrent commands take turns to create the store and to write to it', async () => {
   const runAll = (...lines: string[]) =>
@@ -141,32 +120,6 @@ describe('token', () => {
       stdout: '',
       stderr: 'error: the standard input has no token\n(add --help for additional information)\n',
     });
-  });
-
-  it('is verified without waiting for the end of stdin', async () => {
-    await run('migrate');
-    const secret = (await run('token create nursery')).stdout;
-    const child = spawnCli(['token', 'verify'], surroundings());
-    // The reader of stderr has gone; the command continues.
-    child.stderr.destroy();
-    child.stdin.write(secret);
-    expect(await once(child, 'exit')).toEqual([0, null]);
-    child.stdin.destroy();
-  });
-
-  it('is verified without reading a line that is longer than any header', async () => {
-    await run('migrate');
-    const child = spawnCli(['token', 'verify'], surroundings());
-    const exited = once(child, 'exit');
-    // Whatever it does not read breaks the pipe.
-    const written = once(child.stdin, 'error');
-    const more = () => {
-      while (child.stdin.write('x'.repeat(65_536)));
-    };
-    child.stdin.on('drain', more);
-    more();
-    expect(await exited).toEqual([1, null]);
-    await written;
   });
 
   it('is printed as JSON with --json', async () => {

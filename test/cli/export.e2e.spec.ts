@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,8 +19,7 @@ async function copy(plants: readonly StoredPlant[]): Promise<void> {
   expect(await cli(target, `restore ${file}`)).toMatchObject({ code: 0 });
 }
 
-const start = (...args: string[]) =>
-  spawnCli(['export', ...args], { cwd: target.folder, env: { DATABASE_URL: target.url } });
+const start = () => spawnCli(['export'], { cwd: target.folder, env: { DATABASE_URL: target.url } });
 
 /** Limits the milliseconds of a transaction for new connections, if the engine has such a limit. */
 async function limitTransactions(limit: string): Promise<void> {
@@ -119,48 +118,5 @@ describe('export', () => {
     await sleep(400);
     expect(await text(child.stdout)).toBe(before);
     expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
-  });
-
-  it('ends without a word when its reader has gone', async () => {
-    await target.execute(fillWith(50_000));
-    const child = start();
-    const stderr = text(child.stderr);
-    await once(child.stdout, 'readable');
-    child.stdout.destroy();
-    expect(await once(child, 'close')).toEqual([141, null]);
-    expect(await stderr).toBe('');
-  });
-});
-
-describe('the output file of an export', () => {
-  it('replaces an existing file atomically, and a link stays a link', async () => {
-    await target.execute("INSERT INTO plants (id, name) VALUES (1, 'a')");
-    writeFileSync(join(target.folder, 'plants.ndjson'), 'old');
-    symlinkSync('plants.ndjson', join(target.folder, 'link'));
-    expect((await cli(target, 'export link')).code).toBe(0);
-    const written = readFileSync(join(target.folder, 'plants.ndjson'), 'utf8');
-    expect(written).toBe('{"id":1,"name":"a"}\n');
-  });
-
-  it.each([
-    ['folder', 1, /^error: [^\n]+\/folder is not a file\n$/],
-    ['none/plants.ndjson', 74, /^error: none\/plants\.ndjson: ENOENT: [^\n]+\/none[^\n]+\n$/],
-    ['/proc/x', 74, /^error: \/proc\/x: ENOENT: [^\n]+\n$/],
-    ['used', 1, /^error: used is not replaced: there is [^\n]+used-wal, of a store [^\n]+\n$/],
-  ])('%s is refused', async (file, code, message) => {
-    mkdirSync(join(target.folder, 'folder'));
-    for (const name of ['used', 'used-wal']) writeFileSync(join(target.folder, name), 'x');
-    const refusal = { code, stdout: '', stderr: expect.stringMatching(message) };
-    expect(await cli(target, `export ${file}`)).toEqual(refusal);
-    expect(readFileSync(join(target.folder, 'used'), 'utf8')).toBe('x');
-  });
-
-  it('does not exist after a signal ended the export', async () => {
-    await target.execute(fillWith(100_000));
-    const child = start('plants.ndjson');
-    while (!readdirSync(target.folder).some((name) => name.includes('.partial-'))) await sleep(1);
-    child.kill('SIGTERM');
-    expect(await once(child, 'exit')).toEqual([null, 'SIGTERM']);
-    expect(readdirSync(target.folder).filter((name) => name.startsWith('plants'))).toEqual([]);
   });
 });

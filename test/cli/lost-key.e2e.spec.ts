@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { beforeEach, expect, it } from '@jest/globals';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { defineColumns } from '../support/columns.js';
+import { ENGINE } from '../support/engine.js';
 import { cli, makeStore, store } from '../support/own.js';
 
 makeStore();
@@ -35,7 +36,7 @@ it('check reports a lost key as damage; export and backup warn', async () => {
 });
 
 // SQLite reads pages of 32 rows.
-it.each([0, 7, 31, 32, 39])(
+it.each(ENGINE === 'sqlite' ? [0, 7, 31, 32, 39] : [7])(
   'check, export and backup name the id %s that is there twice',
   async (id) => {
     await store.execute(`INSERT INTO plants (id, name) VALUES (${id}, 'elm')`);

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { runCli, type Ran } from '../support/cli.js';
+import { runHere, type Ran } from '../support/cli.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
 import { SqliteStore } from '../support/sqlite-store.js';
@@ -43,7 +43,7 @@ async function setStandby(name: string | null): Promise<void> {
 
 function run(line: string): Promise<Ran> {
   const env = { DATABASE_URL: target.url, DATABASE_TIMEOUT: '4s' };
-  return runCli(line.split(' '), { cwd: target.folder, env });
+  return runHere(line.split(' '), { cwd: target.folder, env });
 }
 
 /** Has the server die while a commit waits for the standby, and starts it again. */

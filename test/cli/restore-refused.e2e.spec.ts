@@ -1,3 +1,4 @@
+/** @engine sqlite */
 import {
   copyFileSync,
   mkdirSync,
@@ -141,10 +142,7 @@ it('refuses a backup with any bit flipped, or restores the same content', async 
   await makeToken(source, 'nursery');
   await cli(source, `backup ${file}`);
   const intact = readFileSync(file);
-  // By position: SQLite takes a column name in the schema in another case for the same.
-  const valuesOf = async (store: SqliteStore) =>
-    (await contentOf(store)).map((rows) => (rows as object[]).map(Object.values));
-  const content = await valuesOf(source);
+  const content = await contentOf(source);
   const backup = Object.assign(Object.create(source) as SqliteStore, { path: file });
   const verdicts = new Set<number | null>();
   const bits = fc.integer({ min: 0, max: intact.length * 8 - 1 });
@@ -154,10 +152,10 @@ it('refuses a backup with any bit flipped, or restores the same content', async 
       flipBit(file, bit >> 3, bit & 7);
       const { code, stderr } = await cli(source, `backup --verify ${file}`);
       verdicts.add(code);
-      if (code === 0) expect(await valuesOf(backup)).toEqual(content);
+      if (code === 0) expect(await contentOf(backup)).toEqual(content);
       else expect(stderr).toMatch(/^error: [^\n]+\n$/);
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
   expect(verdicts).toEqual(new Set([0, 1]));
 });

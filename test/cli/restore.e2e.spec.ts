@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import {
   cli,
   contentOf,
   file,
   fillWith,
+  flipBit,
   hasId,
   makeStores,
   makeToken,
@@ -17,7 +18,7 @@ import {
   source,
   target,
 } from './backups.js';
-import { spawnCli, untilEnd } from '../support/cli.js';
+import { spawnCli, untilEnd, type Ran } from '../support/cli.js';
 import { ENGINE } from '../support/engine.js';
 import { SqliteStore } from '../support/sqlite-store.js';
 
@@ -43,19 +44,33 @@ async function isBeingFilled(): Promise<boolean> {
   return Number(locks?.count) > 0;
 }
 
+/** A store with a token and so many plants that a restore can be met at work, its backup, and what `backup` printed. */
+let large: SqliteStore;
+let largeFile: string;
+let made: Ran;
+beforeAll(async () => {
+  large = new SqliteStore();
+  largeFile = join(large.folder, 'backup.sqlite');
+  await cli(large, 'migrate');
+  await makeToken(large, 'nursery');
+  await large.execute(fillWith(60_000));
+  made = await cli(large, `backup ${largeFile}`);
+});
+afterAll(() => large.remove());
+
+/** Starts a restore of that backup in a process of its own. */
+const restoreLarge = () =>
+  spawnCli(['restore', largeFile], { cwd: target.folder, env: { DATABASE_URL: target.url } });
+
 it.each(['SIGKILL', 'SIGTERM'] as const)('a restore ended by %s leaves nothing', async (signal) => {
-  await makeToken(source, 'nursery');
-  await source.execute(fillWith(60_000));
-  const made = await cli(source, `backup ${file}`);
-  const env = { DATABASE_URL: target.url };
-  const child = spawnCli(['restore', file], { cwd: target.folder, env });
+  const child = restoreLarge();
   const ended = once(child, 'exit');
   while (!(await isBeingFilled())) await sleep(5);
   child.kill(signal);
   expect(await ended).toEqual([null, signal]);
-  expect(await contentOf(target)).toEqual([[], []]);
-  expect(await cli(target, `restore ${file}`)).toEqual(made);
-  expect(await contentOf(target)).toEqual(await contentOf(source));
+  expect(await contentOf(target)).toEqual(['', '']);
+  expect(await cli(target, `restore ${largeFile}`)).toEqual(made);
+  expect(await contentOf(target)).toEqual(await contentOf(large));
 });
 
 it.each([
@@ -76,18 +91,8 @@ it.each([
   expect(await contentOf(target)).toEqual(before);
 });
 
-/** Starts a restore of many plants and a token in a process of its own. */
-async function startRestore(name: string) {
-  await makeToken(source, name);
-  await source.execute(fillWith(60_000));
-  await cli(source, `backup ${file}`);
-  return () =>
-    spawnCli(['restore', file], { cwd: target.folder, env: { DATABASE_URL: target.url } });
-}
-
 it('of two restores at once one fills the store, and the other writes nothing', async () => {
-  const restore = await startRestore('nursery');
-  const children = [restore(), restore()];
+  const children = [restoreLarge(), restoreLarge()];
   const ran = await Promise.all(children.map(untilEnd));
   expect(ran.map(({ code }) => code).sort()).toEqual([0, 1]);
   expect(ran.find(({ code }) => code === 1)).toMatchObject({
@@ -96,11 +101,11 @@ it('of two restores at once one fills the store, and the other writes nothing', 
       /: another (process writes to it|service, or a restore, is running on)|the store has plants: /,
     ),
   });
-  expect(await contentOf(target)).toEqual(await contentOf(source));
+  expect(await contentOf(target)).toEqual(await contentOf(large));
 });
 
 it('what others write during a restore waits for its end, or fails', async () => {
-  const restoring = untilEnd((await startRestore('nursery'))());
+  const restoring = untilEnd(restoreLarge());
   while (!(await isBeingFilled())) await sleep(5);
   const created = await cli(target, 'token create late');
   const { code } = await restoring;
@@ -109,7 +114,7 @@ it('what others write during a restore waits for its end, or fails', async () =>
     created: true,
   });
   await target.execute("DELETE FROM tokens WHERE name = 'late'");
-  expect(await contentOf(target)).toEqual(await contentOf(source));
+  expect(await contentOf(target)).toEqual(await contentOf(large));
 });
 
 it('a file of a backup may have any name', async () => {
@@ -149,6 +154,15 @@ it('restore reports a store that did not keep what it was given', async () => {
     stderr: expect.stringMatching(/^error: plants differ: 11, sha256 \w+ instead of 11, sha256 /),
   });
   expect(await target.count()).toBe(0);
+});
+
+it('a damaged backup is refused, and nothing is written', async () => {
+  put(source, PLANTS);
+  await cli(source, `backup ${file}`);
+  flipBit(file, 'highest');
+  const stderr = expect.stringContaining('the backup is damaged: plants differ: ');
+  expect(await cli(target, `restore ${file}`)).toEqual({ code: 1, stdout: '', stderr });
+  expect(await contentOf(target)).toEqual(['', '']);
 });
 
 it('restore does not create a missing store', async () => {

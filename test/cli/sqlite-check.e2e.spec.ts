@@ -5,7 +5,8 @@ import { describe, expect, it } from '@jest/globals';
 import { cli, file, fillWith, flipBit, makeStores, makeToken, passed, source } from './backups.js';
 import { Token } from '../../src/auth/tokens/token.entity.js';
 import { remakeTable } from '../support/columns.js';
-import { runMain, ServiceProcess } from '../support/service-process.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { startHere } from '../support/start-here.js';
 
 makeStores();
 
@@ -104,7 +105,7 @@ describe('what to do about damage is said', () => {
     const status = { code: 1, stdout: expect.stringContaining(ADVICE) };
     expect(await cli(source, 'status')).toMatchObject(status);
     const stderr = expect.stringMatching(DAMAGED);
-    expect(await runMain(source, {})).toMatchObject({ code: 1, stderr });
+    expect(await startHere(source.url)).toMatchObject({ code: 1, stderr });
   });
 
   it('of a file that is cut beside its log, and for that reason seems to be no store', async () => {
@@ -115,7 +116,7 @@ describe('what to do about damage is said', () => {
     truncateSync(source.path, 5_000);
     for (const line of ['check', 'token list', 'migrate'])
       expect((await cli(source, line)).stderr).toMatch(DAMAGED);
-    expect((await runMain(source, {})).stderr).toMatch(DAMAGED);
+    expect((await startHere(source.url)).stderr).toMatch(DAMAGED);
   });
 
   it.each([

@@ -7,6 +7,7 @@ import { createStore, ENGINE } from '../support/engine.js';
 import { listen } from '../support/local-server.js';
 import { makeStore, store } from '../support/own.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { startHere } from '../support/start-here.js';
 
 makeStore();
 
@@ -43,6 +44,9 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
   const other = await createStore();
   const elsewhere = await run('status', port, other);
   await other.remove();
+  const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' };
+  const env = { DATABASE_URL: store.url, MANAGEMENT_PORT: port, ...proxy };
+  const pastProxy = await runCli(['status'], { cwd: store.folder, env });
   await service.kill();
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const url = `http://127.0.0.1:${port}/readyz`;
@@ -64,6 +68,8 @@ it('status of a service that is ready: 0, and what an operator asks first', asyn
   });
   expect(elsewhere.code).toBe(1);
   expect(rowsOf(elsewhere.stdout).service).toBe(`ready; another store: ${name} (${url})`);
+  // It does not ask the proxy of the environment.
+  expect(pastProxy).toEqual({ code, stdout, stderr });
 });
 
 it('status says what the store is not, and, as a start does, what can change or drop a plant', async () => {
@@ -76,9 +82,7 @@ it('status says what the store is not, and, as a start does, what can change or 
   );
   const warning = 'the trigger skip of plants can change or drop a plant that gets 200';
   expect((await run('status')).stderr).toBe(`warning: ${warning}\n`);
-  const service = await ServiceProcess.start({ store });
-  expect(service.output).toContain(warning);
-  await service.stop();
+  expect((await startHere(store.url)).stdout).toContain(warning);
   await store.execute("ALTER TABLE plants ADD COLUMN soil_of_a_test text NOT NULL DEFAULT ''");
   expect(rowsOf((await run('status')).stdout).store).toBe(describeDatabase(store.url));
   await store.execute('ALTER TABLE backups RENAME COLUMN finished_at TO ended_at');
@@ -87,17 +91,6 @@ it('status says what the store is not, and, as a start does, what can change or 
   expect(rowsOf(stdout).store).toMatch(
     /the column (finished_at of backups|backups.finished_at) is missing/,
   );
-});
-
-it('status asks the service past the proxy of the environment', async () => {
-  const service = await ServiceProcess.start({ store, env: { MANAGEMENT_PORT: '0' } });
-  const MANAGEMENT_PORT = /Management: \S+:(\d+)/.exec(service.printed)?.[1] ?? '';
-  const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' };
-  const env = { DATABASE_URL: store.url, MANAGEMENT_PORT, ...proxy };
-  const { code, stdout } = await runCli(['status'], { cwd: store.folder, env });
-  await service.kill();
-  expect(stdout).toMatch(/^service +ready /m);
-  expect(code).toBe(0);
 });
 
 it('status of a store that is there without a service: 1', async () => {

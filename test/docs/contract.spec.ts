@@ -1,16 +1,19 @@
 /** @engine sqlite */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { parse } from 'yaml';
+import { contract, dereference, withoutAdditions } from '../support/contract.js';
+import { GuidedCopy } from '../support/guides.js';
 import {
-  contract,
-  dereference,
   isObject,
   pointerTo,
   published,
   read,
   valueAt,
-  withoutAdditions,
   type Json,
   type JsonObject,
 } from '../support/published.js';
@@ -101,4 +104,20 @@ describe('withoutAdditions()', () => {
   ])('leaves a difference when %s is %j', (pointer, value) => {
     expect(withoutAdditions(changed(pointer, value))).not.toEqual(EXPECTED);
   });
+});
+
+it('a field that is added by the guide is in the document as in the contract', async () => {
+  const copy = new GuidedCopy(['A new field of a plant']);
+  const readCopy = (path: string) =>
+    parse(readFileSync(join(copy.folder, path), 'utf8')) as JsonObject;
+  try {
+    const emit = ['dist/src/emit-openapi.js'];
+    await promisify(execFile)(process.execPath, emit, { cwd: copy.folder });
+    expect(withoutAdditions(readCopy('openapi.json'))).toEqual({
+      rest: dereference(readCopy('contract/openapi.yaml')),
+      unused: [],
+    });
+  } finally {
+    copy.remove();
+  }
 });

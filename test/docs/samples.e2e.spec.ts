@@ -2,13 +2,12 @@
 import { execFile } from 'node:child_process';
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { serviceProcess as service, startProcess } from '../support/own.js';
 import { blockOf } from '../support/published.js';
-import { ServiceProcess } from '../support/service-process.js';
 
-let service: ServiceProcess;
-beforeEach(async () => void (service = await ServiceProcess.start()));
-afterEach(() => service.remove());
+startProcess();
+beforeEach(() => service.store.execute('DELETE FROM plants'));
 
 const PLANT = { name: 'Common alder', tag: 'Alnus glutinosa' };
 

@@ -8,6 +8,7 @@ import { generate } from 'selfsigned';
 import { certificateIn, issueCertificate } from '../support/certificate.js';
 import { cipherNames, negotiateCiphers } from '../support/ciphers.js';
 import { Client } from '../support/client.js';
+import { runHere } from '../support/cli.js';
 import { makeStore, store } from '../support/own.js';
 import type { Sent } from '../support/received.js';
 import { runMain, ServiceProcess, spawnMain } from '../support/service-process.js';
@@ -42,12 +43,22 @@ async function send({ port, token }: ServiceProcess, request: Sent) {
 }
 
 describe('TLS', () => {
-  it('a client that waits for each response is never taken for one that pipelines', async () => {
+  it('a client that waits for each response is never taken for one that pipelines; none may renegotiate', async () => {
     await issue('localhost');
     service = await ServiceProcess.start({ store, env: env() });
     const body = `{"id":"","name":"${'n'.repeat(60_000)}"}`;
     using client = new Client(service.port, service.token, 1, true);
     for (let i = 0; i < 200; i++) expect((await client.send({ body })).status).toBe(400);
+
+    const { port } = service;
+    const socket = connect({ port, rejectUnauthorized: false, maxVersion: 'TLSv1.2' });
+    await once(socket, 'secureConnect');
+    const outcome = new Promise((resolve) => {
+      socket.on('error', resolve);
+      socket.renegotiate({ rejectUnauthorized: false }, resolve);
+    });
+    expect(await outcome).toMatchObject({ code: 'ERR_SSL_NO_RENEGOTIATION' });
+    socket.destroy();
   });
 
   it('serves HTTPS only; SIGHUP reloads the certificate', async () => {
@@ -84,20 +95,6 @@ describe('TLS', () => {
     expect(await negotiateCiphers(service.port)).toEqual(new Set(cipherNames('RSA')));
   });
 
-  it('refuses to renegotiate', async () => {
-    await issue('localhost');
-    service = await ServiceProcess.start({ store, env: env() });
-    const { port } = service;
-    const socket = connect({ port, rejectUnauthorized: false, maxVersion: 'TLSv1.2' });
-    await once(socket, 'secureConnect');
-    const outcome = new Promise((resolve) => {
-      socket.on('error', resolve);
-      socket.renegotiate({ rejectUnauthorized: false }, resolve);
-    });
-    expect(await outcome).toMatchObject({ code: 'ERR_SSL_NO_RENEGOTIATION' });
-    socket.destroy();
-  });
-
   it('a SIGHUP before it listens does not end the start, and reloads the certificate then', async () => {
     await issue('localhost');
     const child = spawnMain(store, env());
@@ -116,7 +113,6 @@ describe('TLS', () => {
 
   it.each<[string, () => unknown, string, number]>([
     ['no key', () => rmSync(key()), 'TLS_KEY_FILE must be a readable file in UTF-8: ', 78],
-    ['two certificates', () => cpSync(cert(), key()), 'must be a pair: ', 1],
     [
       'the key of another certificate',
       async () => {
@@ -146,10 +142,20 @@ describe('TLS', () => {
       1,
     ],
     ['empty files', () => [cert(), key()].map((path) => writeFileSync(path, '')), 'in PEM', 1],
-  ])('stops the start: %s', async (_case, spoil, problem, exit) => {
+  ])('stops the start, and `config` as it: %s', async (_case, spoil, problem, exit) => {
     await issue('plants');
     await spoil();
-    const { code, stderr } = await runMain(store, env());
+    const { code, stderr } = await runHere(['config'], { cwd: store.folder, env: env() });
     expect({ code, stderr }).toEqual({ code: exit, stderr: expect.stringContaining(problem) });
+  });
+
+  it('stops the start: two certificates', async () => {
+    await issue('plants');
+    cpSync(cert(), key());
+    const { code, stderr } = await runMain(store, env());
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('must be a pair: '),
+    });
   });
 });

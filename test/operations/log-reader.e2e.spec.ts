@@ -1,11 +1,11 @@
 /** @engine sqlite */
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ENDED, ServiceProcess } from '../support/service-process.js';
 
 /** Enough lines to fill every pipe and the buffer for the reader. */
 const REQUESTS = 4_000;
-const NOWHERE = { method: 'GET', path: '/nowhere' };
 const GET = `GET /nowhere HTTP/1.1\r\nhost: x\r\nx-request-id: ${'7a'.repeat(64)}\r\n\r\n`;
 
 let service: ServiceProcess;
@@ -17,11 +17,16 @@ beforeEach(async () => {
 });
 afterEach(() => service.remove());
 
-/** Sends requests, each of which has a line in the log. */
+/** Sends requests, each of which has a line in the log. Their client takes less CPU than those of other tests. */
 async function send(count: number): Promise<void> {
-  using connection = await service.connect();
-  for (let left = count; left > 0; left--)
-    expect((await connection.write(GET).read(NOWHERE)).status).toBe(404);
+  const socket = connect(service.port, '127.0.0.1');
+  for (let left = count; left > 0; left--) {
+    socket.write(GET);
+    let response = '';
+    while (!response.endsWith('}')) response += String(await once(socket, 'data'));
+    if (!response.startsWith('HTTP/1.1 404 ')) throw new Error(response);
+  }
+  socket.destroy();
 }
 
 it('every response has its line, up to the last before the stop', async () => {

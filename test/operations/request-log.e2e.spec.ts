@@ -1,24 +1,34 @@
 /** @engine sqlite */
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { read } from '../support/published.js';
 import { requestText } from '../support/raw-connection.js';
 import type { Sent } from '../support/received.js';
 import { Service } from '../support/service.js';
 
 let service: Service;
-afterEach(() => service.stop());
+/** The variables with which it was started, and how many lines there were before the test. */
+let startedWith: string | undefined;
+let before = 0;
+afterAll(() => service.stop());
 
 const PLANT = '{"id":1,"name":"oak"}';
 const MADE = /^[\da-f-]{36}$/;
 
+/** Starts the service, unless the test before has started it with the same variables. */
 async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
-  service = await Service.start({ NODE_ENV: 'production', ...env });
+  const variables = JSON.stringify(env);
+  if (startedWith !== variables) {
+    if (startedWith !== undefined) await service.stop();
+    service = await Service.start({ NODE_ENV: 'production', ...env });
+    startedWith = variables;
+  }
+  before = service.log.lines('Request').length;
 }
 
-/** The lines of requests, once there are `count`. */
+/** The lines of the test's requests, once there are `count`. */
 async function lines(count: number): Promise<Record<string, unknown>[]> {
   for (;;) {
-    const found = service.log.lines('Request');
+    const found = service.log.lines('Request').slice(before);
     if (found.length >= count) return found;
     await new Promise(setImmediate);
   }

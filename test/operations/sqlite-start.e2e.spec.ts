@@ -3,11 +3,16 @@ import { once } from 'node:events';
 import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { untilEnd } from '../support/cli.js';
 import { listen } from '../support/local-server.js';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
 import { runMain, ServiceProcess, spawnMain } from '../support/service-process.js';
+
+const TOKEN = /plant_[0-9A-Za-z]{38}/;
+
+const NO_TOKEN = 'the store has no active token: run bin/plant-store token create NAME';
 
 makeStore();
 
@@ -26,6 +31,57 @@ describe('a store that cannot be opened', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(new RegExp(`^error: DATABASE_URL: .*(${reason}).*\n$`));
   });
+});
+
+it('a first start creates no token with NODE_ENV=production', async () => {
+  const env = { NODE_ENV: 'production', DOCS: 'off' };
+  const service = await ServiceProcess.start({ store, token: 'none', env });
+  // A response shows that the start is complete.
+  expect((await service.client().post('')).status).toBe(401);
+  while (!service.output.includes(NO_TOKEN)) await sleep(10);
+  await service.kill();
+  expect(service.printed).not.toMatch(TOKEN);
+  expect(service.printed).not.toContain('/docs');
+  expect(await store.rows('SELECT * FROM tokens')).toEqual([]);
+});
+
+/** The program that runs a start with at most so many open files, and the warning that this is too few. */
+const limitFiles = (limit: number) => ['sh', '-c', `ulimit -n ${limit} && exec "$@"`, 'sh'];
+const TOO_FEW = 'at most so many files and connections; raise it to 768';
+
+it('a start prints URLs that respond, and does not warn of 768 open files', async () => {
+  const under = limitFiles(768);
+  const service = await ServiceProcess.start({ store, env: { MANAGEMENT_PORT: '0' }, under });
+  expect(service.output).not.toContain(TOO_FEW);
+  const urls = service.printed.match(/http:[^\s,]+/g) ?? [];
+  const statuses = urls.map(async (url) => [
+    new URL(url).pathname,
+    (await fetch(url, { method: url.endsWith('/plants') ? 'POST' : 'GET' })).status,
+  ]);
+  expect(Object.fromEntries(await Promise.all(statuses))).toEqual({
+    '/readyz': 200,
+    '/metrics': 200,
+    '/docs': 200,
+    '/plants': 401,
+  });
+  await service.kill();
+});
+
+it('a start warns of fewer open files', async () => {
+  const service = await ServiceProcess.start({ store, under: limitFiles(767) });
+  await service.kill();
+  expect(service.output).toContain(`ulimit -n is 767: ${TOO_FEW}`);
+});
+
+it('a start warns while every token is revoked or expired', async () => {
+  for (const line of ['migrate', 'token create lost', 'token revoke lost'])
+    expect((await cli(line)).code).toBe(0);
+  await cli('token create brief --expires 1s');
+  const isExpired = async () => (await cli('token list')).stdout.includes(' expired ');
+  while (!(await isExpired())) await sleep(100);
+  const next = await ServiceProcess.start({ store, token: 'none' });
+  while (!next.output.includes(NO_TOKEN)) await sleep(10);
+  await next.kill();
 });
 
 it('a signal ends a start that waits for the store, and the log says so', async () => {

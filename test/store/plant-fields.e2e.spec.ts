@@ -3,7 +3,8 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { cli, createTarget } from '../cli/backups.js';
 import { runHere } from '../support/cli.js';
 import { service, startService } from '../support/own.js';
-import { newPlant, read } from '../support/published.js';
+import { newPlant } from '../support/contract.js';
+import { read } from '../support/published.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 

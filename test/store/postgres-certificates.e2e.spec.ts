@@ -6,7 +6,8 @@ import { certificateIn, encryptServer, issueCertificate } from '../support/certi
 import type { Client } from '../support/client.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
-import { runMain, ServiceProcess } from '../support/service-process.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { startHere } from '../support/start-here.js';
 
 const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
 
@@ -53,7 +54,9 @@ function exchangeKey(file: string): void {
 /** Waits until the service is not ready for this reason: creates that fail first know another. */
 async function notReady(reason: RegExp): Promise<void> {
   const { details } = await service.monitor.until(503, 'store');
-  if (!reason.test(String(details.store?.message))) await notReady(reason);
+  if (reason.test(String(details.store?.message))) return;
+  await sleep(50);
+  await notReady(reason);
 }
 
 let next = 1n;
@@ -98,7 +101,7 @@ it('a start that cannot read it, and does not need it, says so and announces the
 
 it('a start without one is refused', async () => {
   const missing = url.replace('key.pem', 'none.pem');
-  const { code, stderr } = await runMain(store, { DATABASE_URL: missing });
+  const { code, stderr } = await startHere(missing);
   expect({ code, stderr }).toEqual({
     code: 78,
     stderr: expect.stringMatching(
@@ -112,7 +115,7 @@ it('a start between the installs of key and certificate is refused, with a code 
     encodeURIComponent(files.sslkey),
     encodeURIComponent(files.sslrootcert.replace('cert.pem', 'key.pem')),
   );
-  const { code, stderr } = await runMain(store, { DATABASE_URL: other });
+  const { code, stderr } = await startHere(other);
   const what =
     /^error: DATABASE_URL: [^\n]* no certificate in PEM is .*cert\.pem with the key .*key\.pem: .*key values mismatch\n$/;
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(what) });

@@ -6,7 +6,8 @@ import { runHere } from '../support/cli.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
 import { Proxy } from '../support/proxy.js';
-import { runMain, ServiceProcess } from '../support/service-process.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { startHere } from '../support/start-here.js';
 
 const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
 
@@ -276,7 +277,7 @@ it('a start is refused for what it finds, in the same words, and makes no second
   const refusal =
     'DATABASE_URL: the store cannot be opened: the store is in the schema public, and the first schema of search_path is plants: ';
   const failed = { code: 1, stderr: expect.stringContaining(refusal) };
-  expect(await runMain(store, env())).toMatchObject(failed);
+  expect(await startHere(env().DATABASE_URL)).toMatchObject(failed);
   for (const line of [
     'migrate',
     'token create other',
@@ -308,7 +309,7 @@ it('a schema that the role may not use, but search_path names, has a store: none
   };
   for (const line of ['migrate', 'token list', 'check'])
     expect(await run(line)).toMatchObject(failed);
-  expect(await runMain(own, { DATABASE_URL: url })).toMatchObject(failed);
+  expect(await startHere(url)).toMatchObject(failed);
   expect(await own.rows("SELECT FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
   await own.remove();
 });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { cli, makeStore, store } from '../support/own.js';
 import { read } from '../support/published.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { startHere } from '../support/start-here.js';
 
 makeStore();
 
@@ -24,7 +25,7 @@ describe('a database that another TypeORM application uses', () => {
     expect((await cli('migrate')).code).toBe(0);
     await store.execute(insert);
     for (const command of COMMANDS) expect((await cli(command)).code).toBe(0);
-    await (await ServiceProcess.start({ store, token: 'none' })).kill();
+    expect(await startHere(store.url)).toMatchObject({ code: 0 });
     expect(await store.rows('SELECT FROM migrations')).toHaveLength(2);
   });
 });

@@ -13,8 +13,9 @@ import { runCli } from '../support/cli.js';
 import { Monitor, valueOf } from '../support/monitor.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
-import { ServiceProcess, runMain, spawnMain } from '../support/service-process.js';
+import { ServiceProcess, spawnMain } from '../support/service-process.js';
 import { Service } from '../support/service.js';
+import { startHere } from '../support/start-here.js';
 
 const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
 
@@ -299,13 +300,14 @@ describe('a start', () => {
 
   it('fails if the login is wrong, and does not show the password', async () => {
     const wrong = url.replace('plants@', 'nobody:SECRET@');
-    const { code, stderr } = await runMain(store, { DATABASE_URL: wrong });
+    const { code, stderr } = await startHere(wrong);
     expect(code).toBe(1);
     expect(stderr).toBe(
       'error: DATABASE_URL: the store cannot be opened: role "nobody" does not exist\n',
     );
     // The environment has no USER.
-    const none = await runMain(store, { DATABASE_URL: url.replace('plants@', '') });
+    const env = { DATABASE_URL: url.replace('plants@', '') };
+    const none = await runCli(['migrate'], { cwd: store.folder, env });
     expect(none).toMatchObject({
       code: 1,
       stderr:

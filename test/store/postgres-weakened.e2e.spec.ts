@@ -5,7 +5,8 @@ import { Client as Postgres } from 'pg';
 import { Monitor } from '../support/monitor.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';
-import { runMain, ServiceProcess } from '../support/service-process.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { startHere } from '../support/start-here.js';
 
 const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
 const WAITING_FOR_STANDBY = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
@@ -39,9 +40,8 @@ async function connect(): Promise<Postgres> {
 
 /** Waits until the service is not ready for this reason. */
 async function notReady(reason: string): Promise<void> {
-  const { details } = await Monitor.of(service).until(503, 'store');
   // A request that fails first says less than the probe.
-  if (!String(details.store?.message).includes(reason)) await notReady(reason);
+  await Monitor.of(service).untilProblem(reason);
 }
 
 async function ready(): Promise<void> {
@@ -80,7 +80,7 @@ describe('a start', () => {
     ['client_min_messages', 'error', 'warning'],
   ])('is refused with %s = %s', async (name, value, instead, harm = 'a plant could be lost') => {
     await set(name, value);
-    const { code, stderr } = await runMain(store, {});
+    const { code, stderr } = await startHere(store.url);
     await set(name, null);
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -92,7 +92,7 @@ describe('a start', () => {
 
   it('is refused on a server that goes on after a failed sync', async () => {
     const careless = await PostgresServer.start(['data_sync_retry=on']);
-    const { code, stderr } = await runMain(await PostgresStore.create(careless.url()), {});
+    const { code, stderr } = await startHere((await PostgresStore.create(careless.url())).url);
     await careless.remove();
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -107,7 +107,7 @@ describe('a start', () => {
       "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0",
     );
     const ascii = new PostgresStore(server.url(), 'ascii');
-    const { code, stderr } = await runMain(ascii, {});
+    const { code, stderr } = await startHere(ascii.url);
     const tables = await ascii.rows("SELECT FROM pg_tables WHERE schemaname = 'public'");
     await ascii.remove();
     expect({ code, stderr, tables }).toEqual({

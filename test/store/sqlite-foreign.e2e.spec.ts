@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
-import { runMain } from '../support/service-process.js';
+import { startHere } from '../support/start-here.js';
 
 makeStore();
 beforeEach(() => mkdirSync(dirname(store.path)));
@@ -57,7 +57,7 @@ describe.each<[what: string, sql: string, hasCrashed?: boolean]>([
     const refusal = `${store.path} has tables of another program: set DATABASE_URL to another file\n`;
     const failed = { code: 1, stderr: expect.stringContaining(refusal) };
     expect(await cli('migrate')).toMatchObject({ ...failed, stdout: '' });
-    expect(await runMain(store, {})).toMatchObject(failed);
+    expect(await startHere(store.url)).toMatchObject(failed);
     expect(digestFiles()).toEqual(before);
 
     for (const line of ['token create a', 'token list', 'check', `restore ${backup}`]) {

@@ -9,7 +9,8 @@ import { Plant } from '../../src/plants/plant.entity.js';
 import { defineColumns, nameColumns, remakeTable, type Definitions } from '../support/columns.js';
 import { listCommands } from '../support/remedy.js';
 import { ServiceProcess } from '../support/service-process.js';
-import type { SqliteStore } from '../support/sqlite-store.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+import { startHere } from '../support/start-here.js';
 
 let service: ServiceProcess;
 let store: SqliteStore;
@@ -228,11 +229,10 @@ it.each([
 });
 
 it('a start warns of a trigger, which may change or drop a plant', async () => {
-  const warned = await ServiceProcess.start();
-  await warned.stop();
-  const own = warned.store as SqliteStore;
+  const own = new SqliteStore();
+  expect(await startHere(own.url)).toMatchObject({ code: 0 });
   await own.execute('CREATE TRIGGER t BEFORE INSERT ON plants BEGIN SELECT RAISE(IGNORE); END');
-  const next = await ServiceProcess.start({ store: own, token: warned.token });
-  expect(next.output).toContain('the trigger t of plants can change or drop a plant that gets 200');
-  await next.remove();
+  const { stdout } = await startHere(own.url);
+  expect(stdout).toContain('the trigger t of plants can change or drop a plant that gets 200');
+  await own.remove();
 });

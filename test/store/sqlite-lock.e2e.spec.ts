@@ -3,7 +3,8 @@ import { linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'no
 import { expect, it } from '@jest/globals';
 import { listOpen } from '../support/cli.js';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
-import { runMain, ServiceProcess } from '../support/service-process.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { startHere } from '../support/start-here.js';
 
 makeStore();
 
@@ -16,9 +17,7 @@ it('a file in use by a service refuses a second one under any name, and a restor
     'stop it first, or give this one a DATABASE_URL of its own\n';
   const stderr = `error: DATABASE_URL: the store cannot be opened: ${used}`;
   for (const url of [store.url, `sqlite:${link}`]) {
-    const second = await runMain(store, { DATABASE_URL: url, MIGRATE: 'off' });
-    expect(second).toMatchObject({ code: 1, stderr });
-    expect(second.stdout).not.toContain('Plant store: ');
+    expect(await startHere(url)).toEqual({ code: 1, stdout: '', stderr });
   }
   for (const line of ['migrate', 'backup b.sqlite']) expect((await cli(line)).code).toBe(0);
   expect(await cli('restore b.sqlite')).toMatchObject({ code: 1, stderr });
@@ -26,7 +25,7 @@ it('a file in use by a service refuses a second one under any name, and a restor
   expect((await service.client().create({ id: 1n, name: 'oak' })).status).toBe(200);
   await service.kill();
   // The lock has ended with its process.
-  await (await ServiceProcess.start({ store, token: service.token })).kill();
+  expect(await startHere(store.url)).toMatchObject({ code: 0 });
 });
 
 it.each([
@@ -39,7 +38,7 @@ it.each([
     const lock = `${store.path}-lock`;
     make(lock);
     const advice = `${lock} cannot be locked (${reason}): if no service runs on the store, move it away`;
-    expect(await runMain(store, { MIGRATE: 'off' })).toMatchObject({
+    expect(await startHere(store.url)).toMatchObject({
       code: 1,
       stderr: `error: DATABASE_URL: the store cannot be opened: ${advice}\n`,
     });
@@ -54,14 +53,14 @@ it('refuses a SQLite file with a hard link, as lock and log belong to one name',
   for (const path of [store.path, other]) {
     const url = `sqlite:${path}`;
     const failed = { code: 1, stderr: expect.stringContaining(path + refusal) };
-    expect(await runMain(store, { DATABASE_URL: url })).toMatchObject(failed);
+    expect(await startHere(url)).toMatchObject(failed);
     for (const line of ['token create a', 'migrate', 'export', 'check', 'backup b.sqlite'])
       expect(await cli(line, url)).toMatchObject({ ...failed, stdout: '' });
   }
   // Nothing has made a log there.
   expect(readdirSync(store.folder).sort()).toEqual(['data', 'other.sqlite']);
   // A folder has several links too, but is not a file.
-  expect(await runMain(store, { DATABASE_URL: `sqlite:${store.folder}` })).toMatchObject({
+  expect(await startHere(`sqlite:${store.folder}`)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(`${store.folder} is not a file`),
   });

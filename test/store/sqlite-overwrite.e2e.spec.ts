@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { startHere } from '../support/start-here.js';
 
 let service: ServiceProcess;
 makeStore(() => service.kill());
@@ -27,9 +28,7 @@ const ids = async () => (await store.plants()).map(({ id }) => id);
 async function useElsewhere(): Promise<void> {
   const path = `${store.folder}/elsewhere.sqlite`;
   renameSync(store.path, path);
-  const elsewhere = Object.create(store, { url: { value: `sqlite:${path}` } }) as typeof store;
-  const other = await ServiceProcess.start({ store: elsewhere, token: service.token });
-  await other.stop();
+  expect(await startHere(`sqlite:${path}`)).toMatchObject({ code: 0 });
   renameSync(path, store.path);
 }
 
@@ -61,10 +60,7 @@ describe('once a file is overwritten, nothing more is acknowledged, and a stop l
     for (const id of [1n, 2n]) expect(await create(id)).toBe(503);
     const reason = `${path} was overwritten while the service runs: acknowledged plants may be lost; `;
     // A lookup of a token may have failed too.
-    for (let found; !found?.includes(reason);) {
-      const { details } = await service.monitor.until(503, 'store');
-      found = String(details.store?.message);
-    }
+    await service.monitor.untilProblem(reason);
 
     const files = ['', '-wal'].map((end) => store.path + end);
     const found = files.map((file) => readFileSync(file));
@@ -73,7 +69,7 @@ describe('once a file is overwritten, nothing more is acknowledged, and a stop l
     expect(files.map((file) => readFileSync(file))).toEqual(found);
 
     writeFileSync(path, kept);
-    service = await ServiceProcess.start({ store, token: service.token });
+    expect(await startHere(store.url)).toMatchObject({ code: 0 });
     expect(await ids()).toEqual([1n]);
   });
 });

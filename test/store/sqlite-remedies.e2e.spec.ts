@@ -5,7 +5,8 @@ import { dirname } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
 import { listCommands } from '../support/remedy.js';
-import { runMain, ServiceProcess } from '../support/service-process.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { startHere } from '../support/start-here.js';
 
 let service: ServiceProcess;
 makeStore(() => service.kill());
@@ -32,44 +33,61 @@ beforeEach(async () => {
   expect(await create(2n)).toBe(200);
 });
 
+/** Stops the service, and opens the store as the next start does. */
 async function restart(): Promise<void> {
   await service.stop();
-  service = await ServiceProcess.start({ store, env, token: service.token });
+  await expectStart();
 }
 
-/** The reason that /readyz has, once it is another one. */
-async function findReason(other = ''): Promise<string> {
-  for (;;) {
-    const { details } = await service.monitor.until(503, 'store');
-    const reason = String(details.store?.message);
-    if (reason !== other) return reason;
-  }
+async function expectStart(): Promise<void> {
+  expect(await startHere(store.url)).toMatchObject({ code: 0 });
 }
+
+/** The reason that /readyz has, once it contains a text. */
+const findReason = (text = '') => service.monitor.untilProblem(text);
 
 const replace = () => {
   copyFileSync(`${store.folder}/backup.sqlite`, `${store.folder}/copy.sqlite`);
   renameSync(`${store.folder}/copy.sqlite`, file());
 };
 
-const PUT_BACK = / was put back by a copy while the service runs: restart the service/;
+const PUT_BACK = ' was put back by a copy while the service runs: restart the service';
 
 describe('what the message says keeps every acknowledged plant', () => {
-  it.each<[what: string, make: () => unknown, reason: RegExp, then: RegExp | undefined]>([
-    [
-      'the file is moved away',
-      () => renameSync(file(), elsewhere()),
-      /: put it back by `mv '/,
-      undefined,
-    ],
-    [
-      'another file is moved over it',
-      () => {
-        renameSync(file(), elsewhere());
-        replace();
-      },
-      /: put it back by `mv .*store.sqlite' '.*store.sqlite.new' && mv '/,
-      undefined,
-    ],
+  it('what is moved away is moved back, and the service goes on', async () => {
+    const moves: readonly (readonly [reason: RegExp, make: () => unknown])[] = [
+      [/: put it back by `mv '/, () => renameSync(file(), elsewhere())],
+      [
+        // Another file is there now.
+        /: put it back by `mv .*store.sqlite' '.*store.sqlite.new' && mv '/,
+        () => {
+          renameSync(file(), elsewhere());
+          replace();
+        },
+      ],
+      [
+        /: put it back by `mv '.*s.sqlite' '.*data'`$/,
+        () => renameSync(dirname(file()), elsewhere()),
+      ],
+    ];
+    const expected = [...STORED];
+    for (const [reason, make] of moves) {
+      await make();
+      const found = await findReason();
+      expect(found).toMatch(reason);
+      expect(await create(4n)).toBe(503);
+      for (const command of listCommands(found).slice(0, 1)) sh(command);
+      await service.monitor.until(200);
+      const id = BigInt(expected.length + 10);
+      expect(await create(id)).toBe(200);
+      expected.push(id);
+    }
+    await service.stop();
+    expect(await ids()).toEqual(expected);
+    expect(await cli('check')).toMatchObject({ code: 0 });
+  });
+
+  it.each<[what: string, make: () => unknown, reason: RegExp, then: string | undefined]>([
     [
       'the file is removed',
       () => rmSync(file()),
@@ -87,12 +105,6 @@ describe('what the message says keeps every acknowledged plant', () => {
       () => rmSync(dirname(file()), { recursive: true }),
       /put them back by `mkdir -m 700 '.*data' && cp -p /,
       PUT_BACK,
-    ],
-    [
-      'its folder is moved away',
-      () => renameSync(dirname(file()), elsewhere()),
-      /: put it back by `mv '.*s.sqlite' '.*data'`$/,
-      undefined,
     ],
     [
       'another file replaces it, and it is gone',
@@ -126,14 +138,10 @@ describe('what the message says keeps every acknowledged plant', () => {
     expect(await create(4n)).toBe(503);
     const [command] = listCommands(found);
     if (command !== undefined) sh(command);
-    if (then) expect(await findReason(found)).toMatch(then);
-    if (command === undefined || then) await restart();
-    await service.monitor.until(200);
+    if (then) await findReason(then);
+    await restart();
     // The backup was made when there was one plant.
     expect(await ids()).toEqual(isRestored ? [1n] : STORED);
-    expect(await create(5n)).toBe(200);
-    await service.stop();
-    expect(await ids()).toEqual(isRestored ? [1n, 5n] : [...STORED, 5n]);
     expect(await cli('check')).toMatchObject({ code: 0 });
   });
 
@@ -151,11 +159,10 @@ describe('what the message says keeps every acknowledged plant', () => {
       (await client.create({ id, name: 'oak' })).status === 200;
     for (let id = 10n; await isStored(id); id++) stored.push(id);
     expect(await findReason()).toMatch(/^another database was copied into /);
-    // Its tokens were others.
     expect(await service.stop()).toEqual({ code: 0, signal: null });
     expect(await cli('check')).toMatchObject({ code: 0 });
     expect(await ids()).toEqual(stored);
-    await (await ServiceProcess.start({ store, token: '-' })).kill();
+    await expectStart();
   });
 
   it('to keep the file that is there now: the other one, and its log, stay as well', async () => {
@@ -164,13 +171,12 @@ describe('what the message says keeps every acknowledged plant', () => {
     const [, moveLog = ''] = listCommands(await findReason());
     await service.stop();
     sh(moveLog);
-    service = await ServiceProcess.start({ store, token: service.token });
+    await expectStart();
     expect(await ids()).toEqual([1n]);
-    await service.stop();
     renameSync(elsewhere(), file());
     renameSync(`${wal()}.old`, wal());
     rmSync(`${store.path}-id`);
-    service = await ServiceProcess.start({ store, token: service.token });
+    await expectStart();
     expect(await ids()).toEqual(STORED);
   });
 
@@ -180,7 +186,7 @@ describe('what the message says keeps every acknowledged plant', () => {
     expect(moveLog).toBe(`mv '${wal()}' '${wal()}.old'`);
     expect(await service.stop()).toEqual({ code: 74, signal: null });
     sh(moveLog);
-    service = await ServiceProcess.start({ store, token: service.token });
+    await expectStart();
     expect(await ids()).toEqual([1n]);
     expect(existsSync(`${wal()}.old`)).toBe(true);
   });
@@ -199,7 +205,7 @@ it('a file in UTF-16 is refused by the service and each command, until it is con
   rmSync(file());
   rmSync(`${store.path}-id`);
   execFileSync('sqlite3', [file()], { input: `PRAGMA encoding = 'UTF-16';\n${dump}` });
-  const { stderr } = await runMain(store, {});
+  const { stderr } = await startHere(store.url);
   expect(stderr).toContain('its texts are UTF-16le, not UTF-8: stop the service, then `sqlite3 ');
   for (const line of [
     'migrate',

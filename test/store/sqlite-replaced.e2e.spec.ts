@@ -14,36 +14,74 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runHere } from '../support/cli.js';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
 import { listCommands } from '../support/remedy.js';
-import { runMain, ServiceProcess } from '../support/service-process.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+import { startHere } from '../support/start-here.js';
 
-let service: ServiceProcess;
-makeStore(() => service.kill());
+let service: ServiceProcess | undefined;
+makeStore(async () => {
+  await service?.kill();
+  service = undefined;
+});
 
 /** The ids of plants that are in a copy of the file alone, and of those that are in the log too. */
 const [BEFORE, AFTER] = [1n, 2n];
 const restored = () => `${store.folder}/restored.sqlite`;
 const copy = () => `${store.folder}/copy.sqlite`;
 
-const create = async (id: bigint) => (await service.client().create({ id, name: 'oak' })).status;
-const start = async (env = {}) => {
-  service = await ServiceProcess.start({ store, token: service.token, env });
+const start = async (env = {}, on = store) => {
+  service = await ServiceProcess.start({ store: on, token, env });
+  return service;
 };
+const create = async (id: bigint) => (await service?.client().create({ id, name: 'oak' }))?.status;
 const ids = async () => (await store.plants()).map(({ id }) => id);
 
-beforeEach(async () => {
-  service = await ServiceProcess.start({ store });
+/** Checks that the store opens, and has every plant that was acknowledged. */
+async function expectStart(...expected: bigint[]): Promise<void> {
+  expect(await startHere(store.url)).toMatchObject({ code: 0 });
+  expect(await ids()).toEqual(expected);
+}
+
+/** A store of a service that was stopped, with a copy, a backup and a restored one beside it; and after the next one was killed. */
+let stopped: SqliteStore;
+let killed: SqliteStore;
+let token: string;
+beforeAll(async () => {
+  stopped = new SqliteStore();
+  const { folder, path, url } = stopped;
+  service = await ServiceProcess.start({ store: stopped });
+  ({ token } = service);
   expect(await create(BEFORE)).toBe(200);
   await service.stop();
-  copyFileSync(store.path, copy());
-  expect((await cli('backup backup.sqlite')).code).toBe(0);
+  const run = (line: string, to = url) =>
+    runHere(line.split(' '), { cwd: folder, env: { DATABASE_URL: to } });
+  copyFileSync(path, `${folder}/copy.sqlite`);
+  expect((await run('backup backup.sqlite')).code).toBe(0);
   for (const line of ['migrate', 'restore backup.sqlite'])
-    expect((await cli(line, `sqlite:${restored()}`)).code).toBe(0);
-  await start();
-  expect(await create(AFTER)).toBe(200);
+    expect((await run(line, `sqlite:${folder}/restored.sqlite`)).code).toBe(0);
+  killed = new SqliteStore();
+  await startAgain(killed);
+  await service.kill();
 });
+afterAll(async () => {
+  await stopped.remove();
+  await killed.remove();
+});
+
+/** Copies the files of a store, by default to that of the test. */
+const take = (from: SqliteStore, to = store) => cpSync(from.folder, to.folder, { recursive: true });
+
+/** Starts the service in the stopped store, with a plant that is in its log alone. */
+async function startAgain(on = store): Promise<ServiceProcess> {
+  take(stopped, on);
+  const started = await start({}, on);
+  expect(await create(AFTER)).toBe(200);
+  return started;
+}
 
 const old = () => `${store.folder}/old.sqlite`;
 const replace = (source: string) => {
@@ -66,28 +104,30 @@ describe('the log of a file is not played back into another one', () => {
     [
       'a restored store that replaced it while the service ran, which then stopped',
       async () => {
+        const running = await startAgain();
         replace(restored());
-        await service.stop();
+        await running.stop();
       },
     ],
     [
       'a restored store that replaced it before the service was killed',
       async () => {
+        const running = await startAgain();
         replace(restored());
-        await service.kill();
+        await running.kill();
       },
     ],
     [
       'a copy from before the start, that replaced it after a kill',
-      async () => {
-        await service.kill();
+      () => {
+        take(killed);
         replace(copy());
       },
     ],
     [
       'a backup that was copied over it after a kill',
-      async () => {
-        await service.kill();
+      () => {
+        take(killed);
         copyFileSync(store.path, old());
         copyFileSync(`${store.folder}/backup.sqlite`, store.path);
       },
@@ -108,7 +148,7 @@ describe('the log of a file is not played back into another one', () => {
     const found = readFileSync(store.path);
     for (const line of ['token create a', 'export', 'check', 'backup b.sqlite'])
       expect(await cli(line)).toMatchObject({ ...failed, stdout: '' });
-    expect(await runMain(store, {})).toMatchObject(failed);
+    expect(await startHere(store.url)).toMatchObject(failed);
     expect(readFileSync(store.path).equals(found)).toBe(true);
     expect(readFileSync(log).equals(logged)).toBe(true);
 
@@ -119,8 +159,7 @@ describe('the log of a file is not played back into another one', () => {
 
     restore();
     renameSync(old(), store.path);
-    await start();
-    expect(await ids()).toEqual([BEFORE, AFTER]);
+    await expectStart(BEFORE, AFTER);
   });
 });
 
@@ -130,8 +169,6 @@ describe('no store is made where the file is missing, and what belongs to it is 
   it.each(['-wal', '-id', '-journal'])(
     'its %s: refused by a start and each command',
     async (suffix) => {
-      await service.stop();
-      rmSync(dirname(store.path), { recursive: true });
       mkdirSync(dirname(store.path));
       writeFileSync(store.path + suffix, '');
       const reason =
@@ -139,13 +176,13 @@ describe('no store is made where the file is missing, and what belongs to it is 
         `as in docs/operating.md#restore, which moves the rest away\n`;
       const failed = { code: 1, stderr: expect.stringContaining(reason) };
       for (const line of STARTS) expect(await cli(line)).toMatchObject({ ...failed, stdout: '' });
-      expect(await runMain(store, {})).toMatchObject(failed);
+      expect(await startHere(store.url)).toMatchObject(failed);
       expect(existsSync(store.path)).toBe(false);
     },
   );
 
   it('by a link that leads to it', async () => {
-    await service.kill();
+    take(killed);
     renameSync(store.path, old());
     const link = `${store.folder}/link.sqlite`;
     symlinkSync(store.path, link);
@@ -153,22 +190,22 @@ describe('no store is made where the file is missing, and what belongs to it is 
     const stderr = expect.stringContaining(reason);
     expect(await cli('migrate', `sqlite:${link}`)).toMatchObject({ code: 1, stderr });
     renameSync(old(), store.path);
-    await start();
-    expect(await ids()).toEqual([BEFORE, AFTER]);
+    await expectStart(BEFORE, AFTER);
   });
 
   it('and a process that still has it open is named, with the command that puts it back', async () => {
+    const running = await startAgain();
     rmSync(store.path);
     const { stderr } = await cli('migrate');
     const [, command = ''] = /before that stops, put it back by `(.*)`\n$/.exec(stderr) ?? [];
     expect(command).toMatch(/^cp -p \/proc\/\d+\/fd\/\d+ '/);
     sh(command);
-    await service.stop();
-    await start();
-    expect(await ids()).toEqual([BEFORE, AFTER]);
+    await running.stop();
+    await expectStart(BEFORE, AFTER);
   });
 
   it('with its log, if that was removed too: not of a process that has the file alone', async () => {
+    const running = await startAgain();
     // This process comes first in /proc.
     const descriptor = openSync(store.path, 'r');
     for (const suffix of ['', '-wal', '-shm']) rmSync(store.path + suffix);
@@ -180,58 +217,53 @@ describe('no store is made where the file is missing, and what belongs to it is 
       (suffix) => `cp -p /proc/\\d+/fd/\\d+ '${store.path}${suffix}'`,
     );
     expect(command).toMatch(new RegExp(`^${log} && ${file}$`));
-    await service.stop();
-    await start();
-    expect(await ids()).toEqual([BEFORE, AFTER]);
+    await running.stop();
+    await expectStart(BEFORE, AFTER);
   });
 });
 
 describe('a killed service starts again', () => {
   it('in a copy of its folder', async () => {
-    await service.kill();
+    take(killed);
     keepFolder()();
-    await start();
-    expect(await ids()).toEqual([BEFORE, AFTER]);
+    await expectStart(BEFORE, AFTER);
   });
 
   it('as a copy of the file and its log alone, or as one of an earlier version', async () => {
-    await service.kill();
+    take(killed);
     rmSync(`${store.path}-id`);
-    await start();
-    expect(await ids()).toEqual([BEFORE, AFTER]);
+    await expectStart(BEFORE, AFTER);
   });
 
   it('as a copy of the file and its log in the place of another store, as the message says', async () => {
-    await service.kill();
+    take(killed);
     writeFileSync(`${store.path}-id`, '7');
     const { stderr } = await cli('export');
     sh(listCommands(stderr).at(-1) ?? '');
-    await start();
-    expect(await ids()).toEqual([BEFORE, AFTER]);
+    await expectStart(BEFORE, AFTER);
     expect(readFileSync(`${store.path}-id.old`, 'utf8')).toBe('7');
   });
 
   it('after a start that a reader kept from the checkpoint', async () => {
-    await service.kill();
+    take(killed);
     const reader = store.open();
     reader.exec('BEGIN');
     reader.prepare('SELECT count(*) FROM plants').get();
-    await start({ DATABASE_TIMEOUT: '1s' });
+    const running = await start({ DATABASE_TIMEOUT: '1s' });
     // A busy machine takes longer than that for the first one.
     while ((await create(3n)) !== 200);
-    await service.kill();
+    await running.kill();
     // Closing the reader would do the checkpoint.
     const restore = keepFolder();
     reader.close();
     restore();
-    await start();
-    expect(await ids()).toEqual([BEFORE, AFTER, 3n]);
+    await expectStart(BEFORE, AFTER, 3n);
   });
 });
 
 describe('a file that replaced another in order', () => {
   it('may have a log of its own, by a command', async () => {
-    await service.stop();
+    take(stopped);
     replace(restored());
     const reader = store.open();
     reader.exec('BEGIN');
@@ -246,7 +278,7 @@ describe('a file that replaced another in order', () => {
   });
 
   it('is not written while a service runs on the other, even if that has an empty log', async () => {
-    await service.stop();
+    take(stopped);
     await start();
     expect(readFileSync(`${store.path}-wal`)).toHaveLength(0);
     replace(restored());

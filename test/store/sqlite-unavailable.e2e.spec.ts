@@ -1,12 +1,14 @@
 /** @engine sqlite */
-import { cpSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { GroupCommit } from '../../src/plants/group-commit.js';
-import { makeStore, sqlite as store } from '../support/own.js';
+import { runHere } from '../support/cli.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Service } from '../support/service.js';
+import { SqliteStore } from '../support/sqlite-store.js';
+import { startHere } from '../support/start-here.js';
 
 const UNAVAILABLE = { status: 503, body: { error: 5001, message: 'the store is unavailable' } };
 
@@ -110,9 +112,11 @@ describe('a full disk', () => {
 });
 
 it('a checkpoint that cannot write ends the process, and the next start recovers what was acknowledged', async () => {
-  const first = await ServiceProcess.start();
-  const { store: own, token } = first;
-  await first.stop();
+  const own = new SqliteStore();
+  const run = (line: string) =>
+    runHere(line.split(' '), { cwd: own.folder, env: { DATABASE_URL: own.url } });
+  expect((await run('migrate')).code).toBe(0);
+  const token = (await run('token create nursery')).stdout.trim();
   // New pages lie beyond a limit that the log stays below.
   await own.execute('INSERT INTO plants (id, name) VALUES (-1, hex(zeroblob(30000000)))');
   const under = ['sh', '-c', 'ulimit -f 100000; exec "$@"', 'sh'];
@@ -125,27 +129,30 @@ it('a checkpoint that cannot write ends the process, and the next start recovers
   await limited.exited;
   expect(limited.output).toContain('a checkpoint failed (SQLITE_IOERR_WRITE): the process ends');
 
-  const next = await ServiceProcess.start({ store: own, token });
+  expect(await startHere(own.url)).toMatchObject({ code: 0 });
   expect(await own.count()).toBeGreaterThan(stored);
-  await next.remove();
+  await limited.remove();
 });
 
 describe('while the service runs', () => {
   const OAK = { id: 1n, name: 'oak' };
+  const env = { MANAGEMENT_PORT: '0' };
   let service: ServiceProcess;
-  makeStore(() => service.kill());
-  beforeEach(async () => {
-    service = await ServiceProcess.start({ store, env: { MANAGEMENT_PORT: '0' } });
+  let store: SqliteStore;
+  beforeAll(async () => {
+    store = new SqliteStore();
+    service = await ServiceProcess.start({ store, env });
     expect((await service.client().create(OAK)).status).toBe(200);
   });
+  afterAll(() => service.remove());
 
   /** Checks that neither a new plant nor a repeat gets 200, that the service is not ready, and that the log has the reason. */
-  async function expectAway(reason: string): Promise<void> {
-    const { details } = await service.monitor.until(503, 'store');
+  async function expectAway(reason: string, of = service): Promise<void> {
+    const { details } = await of.monitor.until(503, 'store');
     expect(details.store?.message).toContain(reason);
     for (const id of [1n, 2n])
-      expect(await service.client().create({ ...OAK, id })).toMatchObject(UNAVAILABLE);
-    expect(service.output).toContain(`the store is unavailable: ${reason}`);
+      expect(await of.client().create({ ...OAK, id })).toMatchObject(UNAVAILABLE);
+    expect(of.output).toContain(`the store is unavailable: ${reason}`);
   }
 
   it('the file is moved away: 503 with 5001, not ready; recovers when the file is moved back', async () => {
@@ -176,36 +183,44 @@ describe('while the service runs', () => {
   });
 
   it('a link in its path leads elsewhere: 503 with 5001, not ready', async () => {
-    const folder = dirname(store.path);
+    const own = new SqliteStore();
+    const folder = dirname(own.path);
     const link = `${folder}-link`;
+    mkdirSync(folder);
     symlinkSync(folder, link);
-    await service.kill();
-    const linked = Object.create(store, {
+    const linked = Object.create(own, {
       url: { value: `sqlite:${link}/store.sqlite` },
-    }) as typeof store;
-    const { token } = service;
-    service = await ServiceProcess.start({ store: linked, token, env: { MANAGEMENT_PORT: '0' } });
-    expect((await service.client().create(OAK)).status).toBe(200);
+    }) as typeof own;
+    const started = await ServiceProcess.start({ store: linked, env });
+    expect((await started.client().create(OAK)).status).toBe(200);
     cpSync(folder, `${folder}-other`, { recursive: true });
     rmSync(link);
     symlinkSync(`${folder}-other`, link);
     await expectAway(
-      `${link}/store.sqlite was removed or replaced while the service runs: let it lead to '${store.path}' again`,
+      `${link}/store.sqlite was removed or replaced while the service runs: let it lead to '${own.path}' again`,
+      started,
     );
     rmSync(link);
     symlinkSync(folder, link);
-    await service.monitor.until(200);
+    await started.monitor.until(200);
+    await started.remove();
   });
 
   it.each([
     ['log', '-wal'],
     ['index of its log', '-shm'],
     ['lock', '-lock'],
-  ])('its %s is removed: 503 with 5001, not ready', async (_name, suffix) => {
-    rmSync(store.path + suffix);
-    const path = store.path + suffix;
-    await expectAway(
-      `${path} was removed or replaced while the service runs: put it back, or restart the service`,
-    );
-  });
+  ])(
+    'its %s is moved away: 503 with 5001, not ready, until it is put back',
+    async (_name, suffix) => {
+      const path = store.path + suffix;
+      renameSync(path, `${path}.elsewhere`);
+      await expectAway(
+        `${path} was removed or replaced while the service runs: put it back, or restart the service`,
+      );
+      renameSync(`${path}.elsewhere`, path);
+      await service.monitor.until(200);
+      expect((await service.client().create(OAK)).status).toBe(200);
+    },
+  );
 });

@@ -2,11 +2,13 @@ import { copyFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { MIGRATIONS } from '../../src/database/schema.js';
+import { runHere } from '../support/cli.js';
 import { ENGINE } from '../support/engine.js';
 import { cli, makeStore, store } from '../support/own.js';
 import { read } from '../support/published.js';
 import { openStoreOf, STORES } from '../support/released-store.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { startHere } from '../support/start-here.js';
 
 makeStore();
 
@@ -28,6 +30,10 @@ const readTokens = (version: string) => {
   return { active, revoked };
 };
 
+/** Runs `token verify` on a token. */
+const verify = (input: string) =>
+  runHere(['token', 'verify'], { cwd: store.folder, env: { DATABASE_URL: store.url }, input });
+
 it.each(['1.0.0', '2.0.0', '3.0.0'])(
   'a start upgrades a store of %s: all stays',
   async (version) => {
@@ -37,13 +43,12 @@ it.each(['1.0.0', '2.0.0', '3.0.0'])(
     const older = 'its schema is of an older version: run `bin/plant-store migrate`';
     if (isBefore3 || !isSchemaOf3) expect((await cli('export')).stderr).toContain(older);
     else expect((await cli('export')).stdout).toBe(PLANTS);
-    const service = await ServiceProcess.start({ store, token: active });
-    const client = service.client();
-    expect((await client.create(SAGUARO)).status).toBe(200);
-    expect(await client.create({ ...SAGUARO, tag: 'x' })).toMatchObject({ body: { error: 1004 } });
-    const headers = { ...client.headers, authorization: `Bearer ${revoked}` };
-    expect((await client.post('{"id":4,"name":"oak"}', headers)).status).toBe(401);
-    await service.kill();
+    expect(await startHere(store.url)).toMatchObject({ code: 0 });
+    expect((await verify(active)).code).toBe(0);
+    expect(await verify(revoked)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(' revoked '),
+    });
     expect(await cli('export')).toEqual({ code: 0, stdout: PLANTS, stderr: '' });
     expect((await cli('check')).code).toBe(0);
     expect((await cli('backup copy.sqlite')).stdout).toContain('plants: 3, sha256');
@@ -56,6 +61,18 @@ it.each(['1.0.0', '2.0.0', '3.0.0'])(
     expect((await cli('migrate')).stdout).toBe('up to date\n');
   },
 );
+
+it('the service takes plants and tokens of 1.0.0 for its own', async () => {
+  await openStoreOf('1.0.0');
+  const { active, revoked } = readTokens('1.0.0');
+  const service = await ServiceProcess.start({ store, token: active });
+  const client = service.client();
+  expect((await client.create(SAGUARO)).status).toBe(200);
+  expect(await client.create({ ...SAGUARO, tag: 'x' })).toMatchObject({ body: { error: 1004 } });
+  const headers = { ...client.headers, authorization: `Bearer ${revoked}` };
+  expect((await client.post('{"id":4,"name":"oak"}', headers)).status).toBe(401);
+  await service.kill();
+});
 
 it('restores a backup that 3.0.0 has made, of an older schema by way of a copy', async () => {
   let file = resolve(STORES, '3.0.0-backup.sqlite');

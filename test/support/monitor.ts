@@ -10,8 +10,10 @@ export interface Readiness {
   readonly details: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
+/** Each poll takes some milliseconds of CPU, and an inspection comes once a second. */
+const POLL_MS = 50;
 /** After so many polls, 40 s at least, a state that a test waits for will not come. */
-const POLLS = 2_000;
+const POLLS = 800;
 
 /** A client of a service's management port. */
 export class Monitor {
@@ -71,7 +73,7 @@ export class Monitor {
     let found = await this.ready();
     for (let left = POLLS; !has(found); left--) {
       if (left === 0) throw new Error(`no ${what}, but ${JSON.stringify(found)}`);
-      await sleep(20);
+      await sleep(POLL_MS);
       found = await this.ready();
     }
     return found;

@@ -176,8 +176,9 @@ export class ServiceProcess {
     this.child.kill(signal);
   }
 
-  /** Stops it by SIGTERM. The store stays. */
+  /** Closes the clients, for which it would wait a second, and stops it by SIGTERM. The store stays. */
   stop(): Promise<Exit> {
+    this.closeClients();
     this.signal('SIGTERM');
     return this.exited;
   }
@@ -186,7 +187,7 @@ export class ServiceProcess {
   async kill(): Promise<Exit> {
     this.signal('SIGKILL');
     const exit = await this.exited;
-    for (const client of this.clients) client.close();
+    this.closeClients();
     assertSecrecy();
     return exit;
   }
@@ -195,5 +196,9 @@ export class ServiceProcess {
   async remove(): Promise<void> {
     await this.kill();
     await this.store.remove();
+  }
+
+  private closeClients(): void {
+    for (const client of this.clients.splice(0)) client.close();
   }
 }

@@ -17,7 +17,7 @@ it('moveAside names a file that is not there, quoted for a shell', () => {
 
 it('describeMoved reads a copy once, and again if it was changed', () => {
   const path = `${store.folder}/file`;
-  const bytes = Buffer.alloc(32 * 2 ** 20, 'x');
+  const bytes = Buffer.alloc(4 * 2 ** 20, 'x');
   writeFileSync(path, bytes);
   const opened = identifyFile(path);
   const descriptor = openSync(path, 'r+');

@@ -209,7 +209,10 @@ describe('SqliteWriter', () => {
       }
     };
     const inspect = async () => {
-      for (; id < 250n; await sleep(10)) await store.writer.inspect();
+      while (id < 250n) {
+        await store.writer.inspect();
+        await sleep(10);
+      }
     };
     await Promise.all([write(), write(), write(), inspect()]);
     expect(largest).toBeLessThan(128 * 2 ** 20);
