@@ -1,16 +1,38 @@
 import { writeFile } from 'node:fs/promises';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { COMMAND } from '../config/config.js';
-import { readJobConfig } from './arguments.js';
-import { printResult, writeOutput } from './terminal.js';
+import { readJobConfig, toArgument } from './arguments.js';
+import { printResult, showProgress, writeOutput } from './terminal.js';
+
+interface Options {
+  readonly audit?: true;
+  readonly by?: string;
+}
+
+const toPrincipalId = toArgument({
+  rule: 'token: and a number of `token list`, or jwt: and a `sub`',
+  parse: (text) => (/^(token:\d+|jwt:.+)$/s.test(text) ? text : undefined),
+});
 
 export function addExportCommand(program: Command): void {
   program
     .command('export')
     .description('write all plants, as of one moment, as NDJSON that import takes')
     .argument('[file]', 'the file, which is replaced; - is the standard output', '-')
-    .addHelpText('after', `\nExample:\n  $ ${COMMAND} export | gzip > plants.ndjson.gz`)
-    .action(async (file: string) => {
+    .option('--audit', 'add who created each plant, and when: createdBy, createdAt (ms since 1970)')
+    .addOption(
+      new Option('--by <id>', 'only plants of one token, such as token:6, or jwt:SUB').argParser(
+        toPrincipalId,
+      ),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ ${COMMAND} export | gzip > plants.ndjson.gz
+  $ ${COMMAND} export --audit --by token:6`,
+    )
+    .action(async (file: string, { audit, by }: Options) => {
       const { StoreSession } = await import('../database/store-session.js');
       const { toTable } = await import('../database/tables.js');
       const { AUDIT, Plant } = await import('../plants/plant.entity.js');
@@ -20,10 +42,12 @@ export function addExportCommand(program: Command): void {
       await using store = await StoreSession.open(config);
       warnOfProblems(store);
       const table = toTable(store.manager.getRepository(Plant).metadata);
-      const columns = table.columns.filter(({ field }) => !AUDIT.includes(field));
+      const columns = table.columns.filter(({ field }) => audit ?? !AUDIT.includes(field));
+      const only = by === undefined ? undefined : { column: 'created_by', text: by };
       await store.assertUnique(table);
-      const rows = store.readLines({ table, columns, form: 'object' });
+      const rows = store.readLines({ table, columns, form: 'object', only });
       const plants = { count: 0 };
+      using _progress = showProgress(() => `plants: read ${plants.count}`);
       const lines = countLines(rows, plants);
       if (file === '-') {
         for await (const chunk of lines) await writeOutput(chunk);

@@ -122,7 +122,7 @@ async function runImport(
   // A pipeline's first command may have failed.
   if (file === '-' && plants.counts.answeredLines === 0)
     throw new Error('the standard input has no plants');
-  if (plants.counts.refused > 0) process.exitCode = 1;
+  if (plants.counts.refused + plants.counts.notSent > 0) process.exitCode = 1;
 }
 
 function printRefused({ line, error, message }: Refused): void {
@@ -138,7 +138,10 @@ function openRejects(file: string): typeof printRefused {
 
 function printReport(command: Command, plants: PlantImporter, complete: boolean): Promise<void> {
   const { counts, ignored } = plants;
-  const lines = [`sent ${counts.sent}, stored ${counts.stored}, refused ${counts.refused}`];
+  const notSent = counts.notSent > 0 ? `not sent ${counts.notSent}, ` : '';
+  const lines = [
+    `${notSent}sent ${counts.sent}, stored ${counts.stored}, refused ${counts.refused}`,
+  ];
   const fields = Array.from(ignored, ([name, count]) => `${name} (${count})`);
   if (fields.length > 0) lines.push(`ignored fields: ${fields.join(', ')}`);
   if (!complete) lines.push(`stopped after line ${counts.answeredLines}; importing again is safe`);

@@ -66,7 +66,7 @@ describe('an import', () => {
       };
       await importing(lines(line), post, {}, path);
       expect(sent).toEqual(['POST', '/garden/plants', 'Bearer t', 'application/json', line]);
-      expect(run.counts).toEqual({ answeredLines: 1, sent: 1, stored: 1, refused: 0 });
+      expect(run.counts).toEqual({ answeredLines: 1, sent: 1, stored: 1, refused: 0, notSent: 0 });
     },
   );
 
@@ -211,7 +211,7 @@ describe('a response', () => {
     await end(server);
     expect(await send([])).toMatch(/^connect ECONNREFUSED 127/);
     expect(run.lastError).toMatch(/^after 1 s: connect ECONNREFUSED 127/);
-    expect(run.counts).toEqual({ answeredLines: 0, sent: 0, stored: 0, refused: 0 });
+    expect(run.counts).toEqual({ answeredLines: 0, sent: 0, stored: 0, refused: 0, notSent: 0 });
   });
 
   it('that never comes, as its connection is closed, is told with a remedy', async () => {

@@ -62,8 +62,8 @@ const FINAL_ERROR =
 export class PlantImporter {
   /** Its abort ends the import early, with the reason of the abort. */
   readonly stopping = new AbortController();
-  /** The numbers of plants so far, and the last of the leading lines that all have a response. */
-  readonly counts = { answeredLines: 0, sent: 0, stored: 0, refused: 0 };
+  /** The numbers of plants so far, of which each that was sent is stored or refused, and the last of the leading lines that all have a response. */
+  readonly counts = { answeredLines: 0, sent: 0, stored: 0, refused: 0, notSent: 0 };
   /** How many stored plants had a field that the service ignores, by the name of the field. */
   readonly ignored = new Map<string, number>();
   /** When the latest try that failed is repeated, and why it failed; undefined after a final response. */
@@ -118,10 +118,11 @@ export class PlantImporter {
     const message = `the service would ignore ${ignored.join(', ')}`;
     try {
       const refusal = isUnsent ? { error: null, message } : await this.send(text);
+      const answer = refusal ? 'refused' : 'stored';
       await previous;
       if (refusal) this.onRefused({ line, ...refusal, plant });
       else for (const name of ignored) this.countIgnored(name);
-      this.counts[refusal ? 'refused' : 'stored'] += 1;
+      this.counts[isUnsent ? 'notSent' : answer] += 1;
       if (this.failedLine === undefined) this.counts.answeredLines = line;
     } catch (error) {
       this.stopping.abort(error);

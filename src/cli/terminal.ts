@@ -5,7 +5,8 @@ import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { describeError, escapeLines, OutputError } from '../errors/operator-message.js';
 
-const PROGRESS_INTERVAL_MS = 5_000;
+/** Elsewhere, such as in a log, progress shows that a command which takes long still works. */
+const PROGRESS_INTERVALS_MS = { terminal: 5_000, elsewhere: 30_000 };
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Writes all of a text to stdout. @throws OutputError; EPIPE if the reader of a pipe has left */
@@ -62,9 +63,10 @@ export function warn(text: string): void {
   process.stderr.write(`warning: ${text}\n`);
 }
 
-/** Prints progress to stderr every 5 s if that is a terminal. */
+/** Prints progress to stderr from time to time, until disposed. */
 export function showProgress(describe: () => string): Disposable {
   const print = () => process.stderr.write(`${describe()}\n`);
-  const timer = process.stderr.isTTY ? setInterval(print, PROGRESS_INTERVAL_MS).unref() : undefined;
+  const where = process.stderr.isTTY ? 'terminal' : 'elsewhere';
+  const timer = setInterval(print, PROGRESS_INTERVALS_MS[where]).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }

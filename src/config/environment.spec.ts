@@ -170,11 +170,11 @@ PORT=5000`);
   const [none, unknown] = ['ignored, as it has no NAME=value', 'is unknown, or works only in the'];
   expect(warnings.map((warning) => warning.replace(/ environment$/, ''))).toEqual([
     `3: ${none}`,
-    `4: DOC ${unknown}`,
+    '4: DOC is unknown: did you mean DOCS?',
     `5: the name ${unknown}`,
     `6: the name ${unknown}`,
     `7: ${none}`,
-    `9: DATABASE_URL_FIL ${unknown}`,
+    '9: DATABASE_URL_FIL is unknown: did you mean DATABASE_URL_FILE?',
     `10: PORT_FILE ${unknown}`,
     `11: ${none}`,
     `12: NODE_EXTRA_CA_CERTS ${unknown}`,

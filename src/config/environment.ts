@@ -1,6 +1,7 @@
 // Reads the configuration from the environment and the file `.env`.
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { closestMatch } from 'leven';
 import { Config, describeDenied, VARIABLES, VERSION, type Variable } from './config.js';
 import { describeDatabase } from './database-url.js';
 
@@ -47,15 +48,21 @@ export function parseEnvFile(text: string) {
     if (/^\s*([#;]|$)/.test(line)) continue;
     const [, name, value = ''] = /^(?:export\s+)?(\w+)\s*=([^]*)/.exec(line.trim()) ?? [];
     const isKnown = name !== undefined && (OWN_NAMES.includes(name) || OTHER_NAMES.test(name));
-    // Another name may be a part of a key.
-    const shown = /^[A-Z_]{1,40}$/.test(name ?? '') ? name : 'the name';
     if (variables.has(name ?? ''))
       warnings.push(`${index + 1}: ${name} is set above too: this line wins`);
     if (isKnown) variables.set(name, parseEnv(`X=${value.trim()}`).X ?? '');
     else if (name === undefined) warnings.push(`${index + 1}: ignored, as it has no NAME=value`);
-    else warnings.push(`${index + 1}: ${shown} is unknown, or works only in the environment`);
+    else warnings.push(`${index + 1}: ${describeUnknown(name)}`);
   }
   return { variables, warnings };
+}
+
+function describeUnknown(name: string): string {
+  // Another name may be a part of a key.
+  if (!/^[A-Z_]{1,40}$/.test(name)) return 'the name is unknown, or works only in the environment';
+  const meant = closestMatch(name, OWN_NAMES, { maxDistance: 2 });
+  if (meant !== undefined) return `${name} is unknown: did you mean ${meant}?`;
+  return `${name} is unknown, or works only in the environment`;
 }
 
 /** Reads the configuration; an empty variable counts as one that is not set. @throws ConfigError */

@@ -3,7 +3,6 @@ import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import type { Column } from './column-types.js';
 import type { Statements } from './statements.js';
 import type { Finding } from './store-errors.js';
 import type { Table } from './tables.js';
@@ -30,9 +29,11 @@ export function mayCreate(access: Access): boolean {
 /** Rows of a table, ordered by its key, as lines of JSON: the same bytes on every engine. */
 export interface LinesQuery {
   readonly table: Pick<Table, 'name' | 'key'>;
-  readonly columns: readonly Column[];
-  /** An array of all values as strings, 0 and 1 for booleans, or an object without the columns that are NULL. */
+  readonly columns: Table['columns'];
+  /** An array of all values as strings, 0 and 1 for booleans, or an object, by fields, without those that are NULL. */
   readonly form: 'array' | 'object';
+  /** Leaves out the rows that have another text, or none, in this column. */
+  readonly only?: Readonly<{ column: string; text: string }> | undefined;
 }
 
 /** What differs between the engines. The message of each Error is for the operator. */

@@ -5,6 +5,7 @@ import {
   Injectable,
   Logger,
   NotFoundException,
+  Optional,
   type ArgumentsHost,
 } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
@@ -56,9 +57,10 @@ export class ErrorFilter extends BaseExceptionFilter {
   private readonly log = new Logger('Errors');
   private readonly logged = new WeakSet<Error>();
 
+  /** @param inspection the management has none: it opens no store */
   constructor(
-    private readonly inspection: StoreInspection,
     private readonly routes: Routes,
+    @Optional() private readonly inspection?: StoreInspection,
   ) {
     super();
   }
@@ -87,21 +89,12 @@ export class ErrorFilter extends BaseExceptionFilter {
     const { method, originalUrl } = request;
     // Handlers throw this class too.
     if (error instanceof NotFoundException && error.message === `Cannot ${method} ${originalUrl}`)
-      return this.refuseRoute(request);
+      return this.routes.refuse(originalUrl.split('?', 1)[0] ?? '');
     if (!(error instanceof HttpException) && this.isHttpError(error))
       return new HttpException(this.getHttpErrorMessage(error), error.statusCode, { cause: error });
     const isOfStore =
       error instanceof QueryFailedError || error instanceof StoreUnavailableException;
-    return isOfStore ? this.inspection.recordFailure(error) : error;
-  }
-
-  /** RFC 9110, section 15.5.6: a 405 has `Allow`. */
-  private refuseRoute({ originalUrl }: Request): ApiException {
-    const route = this.routes.find(originalUrl.split('?', 1)[0] ?? '');
-    if (!route) return new ApiException(ERRORS.NO_SUCH_PATH);
-    const allow = route.methods.join(', ');
-    const kind = { ...ERRORS.NO_SUCH_METHOD, headers: { allow } };
-    return new ApiException(kind, `${kind.message}: only ${allow} ${route.path}`);
+    return isOfStore && this.inspection ? this.inspection.recordFailure(error) : error;
   }
 
   /** Logs an error once, even if many requests share it, such as those that wait for one token lookup. */

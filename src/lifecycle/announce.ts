@@ -44,13 +44,19 @@ export async function announce(app: NestExpressApplication, config: Config): Pro
         `  curl ${url}/plants -H 'Authorization: Bearer ${first.secret}' \\\n` +
         `    -H 'Content-Type: application/json' -d '{"id": 3, "name": "Common alder", "tag": "Alnus glutinosa"}'\n\n`,
     );
-  warnOfTokens(await tokens.list(), config);
+  else announceTokens(await tokens.list(), config);
 }
 
-/** Warns about a store without an active token, unless an identity provider has them, and about tokens that expire soon. */
-function warnOfTokens(tokens: readonly Token[], { authIssuer }: Config): void {
+/**
+ * Tells how many tokens are active, and how to make one. Warns if there is none, unless an identity provider has them, and of
+ * tokens that expire soon.
+ */
+function announceTokens(tokens: readonly Token[], config: Config): void {
   const logger = new Logger('Tokens');
-  if (authIssuer === undefined && !tokens.some((token) => isActive(token)))
+  const { length: active } = tokens.filter((token) => isActive(token));
+  if (active > 0)
+    print(`Active tokens: ${active}; for another one run ${COMMAND} token create NAME`, config);
+  else if (config.authIssuer === undefined)
     logger.warn(`the store has no active token: run ${COMMAND} token create NAME`);
   const { length } = listExpiring(tokens);
   if (length > 0) logger.warn(`tokens that expire soon: ${length}; run ${COMMAND} token list`);

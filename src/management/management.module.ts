@@ -1,16 +1,33 @@
 // Health and metrics on a port of their own: a second application, which works before the store is open.
-import { Controller, Get, Module, Res } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import {
+  Catch,
+  Controller,
+  Get,
+  Module,
+  Res,
+  ServiceUnavailableException,
+  UseFilters,
+} from '@nestjs/common';
+import { APP_FILTER, BaseExceptionFilter, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { HealthCheck, HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import type { NextFunction, Request, Response } from 'express';
 import { Registry } from 'prom-client';
 import { Config } from '../config/config.js';
+import { respondToClientErrors } from '../http/client-errors.js';
+import { Connections } from '../http/connections.js';
+import { ErrorFilter } from '../http/error.filter.js';
 import { PlantStoreAdapter } from '../http/plant-store.adapter.js';
+import { Routes } from '../http/routes.js';
 import { createMetrics } from './metrics.js';
 import { ServiceState } from './service-state.js';
 
+/** Sends the report of Terminus on what is down. Every other error has an Error body, as on the public port. */
+@Catch(ServiceUnavailableException)
+class ReportFilter extends BaseExceptionFilter {}
+
 @Controller()
+@UseFilters(ReportFilter)
 class ManagementController {
   constructor(
     private readonly health: HealthCheckService,
@@ -43,7 +60,9 @@ class ManagementController {
   imports: [TerminusModule.forRoot({ logger: false })],
   controllers: [ManagementController],
   providers: [
+    Routes,
     ServiceState,
+    { provide: APP_FILTER, useClass: ErrorFilter },
     { provide: Registry, inject: [ServiceState], useFactory: createMetrics },
   ],
 })
@@ -63,5 +82,6 @@ export async function createManagement(config: Config): Promise<NestExpressAppli
   });
   // A few monitors connect here, and no crowd.
   Object.assign(app.getHttpServer(), { maxConnections: 128, maxRequestsPerSocket: 1 });
+  respondToClientErrors(app.getHttpServer(), new Connections());
   return app;
 }

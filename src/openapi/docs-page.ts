@@ -3,7 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SwaggerModule, type OpenAPIObject, type SwaggerCustomOptions } from '@nestjs/swagger';
 import type { Request } from 'express';
 import type { Config } from '../config/config.js';
-import { ApiException, ERRORS } from '../errors/error-codes.js';
+import { Routes } from '../http/routes.js';
 import { serveFile, serveText } from './compressed-pages.js';
 import { buildDocument } from './document.js';
 
@@ -88,7 +88,7 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
     const name = request.path.slice(1);
     const isFile = FILES.includes(name);
     if (!isFile && name !== '' && name !== 'swagger-ui-init.js')
-      throw new ApiException(ERRORS.NO_SUCH_PATH);
+      throw app.get(Routes).refuse(request.baseUrl + request.path);
     response.set({ ...HEADERS, ...(isFile && { 'cache-control': 'max-age=3600' }) });
     next();
   });

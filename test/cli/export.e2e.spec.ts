@@ -45,6 +45,46 @@ describe('export', () => {
     }
   });
 
+  it('tells who created a plant, and when, of one token alone', async () => {
+    const created = [
+      ['token:6', 1_790_000_000_000, 'Common alder'],
+      ["jwt:o'brien\\", 1_790_000_000_001, 'Black alder'],
+      [null, null, 'Grey alder'],
+      ['token:66', 0, 'Red alder'],
+    ] as const;
+    const quote = (value: string | number | null) =>
+      typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value);
+    const rows = created.map(
+      ([by, at, name], id) => `(${id}, ${[by, at, name].map(quote).join()})`,
+    );
+    await target.execute(
+      `INSERT INTO plants (id, created_by, created_at, name) VALUES ${rows.join()}`,
+    );
+    const run = (args: readonly string[]) =>
+      runHere(['export', ...args], { cwd: target.folder, env: { DATABASE_URL: target.url } });
+    const read = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(args);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      return stdout
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as object);
+    };
+    const all = created.map(([createdBy, createdAt, name], id) =>
+      createdBy === null ? { id, name } : { id, name, createdBy, createdAt },
+    );
+    expect(await read('--audit')).toEqual(all);
+    for (const [id, [by]] of created.entries())
+      if (by !== null) expect(await read('--audit', '--by', by)).toEqual([all[id]]);
+    expect(await read('--by', 'token:6')).toEqual([{ id: 0, name: 'Common alder' }]);
+    expect(await read('--by', 'token:7')).toEqual([]);
+    for (const invalid of ['6', 'token:', 'token:6x', 'jwt:', ''])
+      expect(await run(['--by', invalid])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('It must be token: and a number of `token list`'),
+      });
+  });
+
   it('imported into another store, exports the same bytes again', async () => {
     await source.execute(fillWith(200));
     await copy(PLANTS.filter(({ name }) => name.length < 1_000));

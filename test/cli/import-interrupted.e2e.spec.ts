@@ -51,7 +51,14 @@ describe('import', () => {
       child.kill(signal);
       expect(await ended).toEqual([null, signal]);
       const [stdout, stderr] = await written;
-      const report = { complete: false, answeredLines: 300, sent: 300, stored: 300, refused: 0 };
+      const report = {
+        complete: false,
+        answeredLines: 300,
+        sent: 300,
+        stored: 300,
+        refused: 0,
+        notSent: 0,
+      };
       expect(JSON.parse(stdout)).toEqual({ ...report, ignoredFields: {} });
       expect(stderr).toBe('');
     },

@@ -101,7 +101,11 @@ describe('fields that the service ignores', () => {
     });
     const { stdout } = await importing(input, ['--json']);
     const { ignoredFields, ...report } = JSON.parse(stdout) as { ignoredFields: object };
-    expect(report).toEqual({ complete: true, answeredLines: 4, sent: 4, stored: 3, refused: 1 });
+    expect(report).toEqual({
+      complete: true,
+      answeredLines: 4,
+      ...{ sent: 4, stored: 3, refused: 1, notSent: 0 },
+    });
     expect(Object.entries(ignoredFields)).toEqual([
       ['tga', 2],
       ['\u001B[2J', 1],
@@ -119,7 +123,7 @@ describe('fields that the service ignores', () => {
   it('--strict refuses plants with such fields, and does not send them', async () => {
     expect(await importing(MISSPELT, ['--strict', '--rejects', 'r.ndjson'])).toEqual({
       code: 1,
-      stdout: 'sent 1, stored 1, refused 1\n',
+      stdout: 'not sent 1, sent 1, stored 1, refused 0\n',
       stderr: '',
     });
     expect((await service.store.plants()).map(({ id }) => id)).toEqual([2n]);

@@ -1,8 +1,9 @@
 /** @engine sqlite */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
+import { VERSION } from '../../src/config/config.js';
 import { parseDuration } from '../../src/config/parsers.js';
 import { deployedConfig, longestStop, variablesOf } from '../support/deployment.js';
 import { makeStore, store } from '../support/own.js';
@@ -48,16 +49,25 @@ it('the unit of backups copies the store of the service, as its user, and as con
 });
 
 it('the installation has the program and the documents that its messages name', () => {
-  const checkout = join(store.folder, 'plant-store-test');
+  const checkout = join(store.folder, `plant-store-${VERSION}`);
   for (const path of ['bin', 'deploy', 'docs', 'package.json'])
     cpSync(path, join(checkout, path), { recursive: true });
   for (const path of ['dist/src', 'node_modules'])
     mkdirSync(join(checkout, path), { recursive: true });
   const root = join(store.folder, 'root');
-  execFileSync(join(checkout, 'deploy/systemd/install'), {
-    env: { ...process.env, DESTDIR: root },
-  });
-  const installed = join(root, 'opt/plant-store-test');
+  const install = (folder: string) =>
+    execFileSync(join(folder, 'deploy/systemd/install'), {
+      env: { ...process.env, DESTDIR: root },
+      stdio: 'pipe',
+    });
+  const misnamed = join(store.folder, 'plant-store-0.0.0');
+  symlinkSync(checkout, join(store.folder, 'plant-store'));
+  cpSync(checkout, misnamed, { recursive: true });
+  expect(() => install(misnamed)).toThrow(
+    `error: this folder has plant-store-${VERSION}: check out`,
+  );
+  install(join(store.folder, 'plant-store'));
+  const installed = join(root, `opt/plant-store-${VERSION}`);
   expect(readdirSync(installed)).toEqual(['bin', 'dist', 'docs', 'node_modules', 'package.json']);
   expect(readdirSync(join(installed, 'docs'))).toEqual(readdirSync('docs'));
 });

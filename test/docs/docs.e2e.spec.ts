@@ -126,7 +126,8 @@ describe('DOCS=off', () => {
     'responds to %s with 404',
     async (path) => {
       const headers = { accept: 'text/html' };
-      const refusal = { status: 404, body: { error: 3000, message: 'no such path' } };
+      const message = 'no such path: there is POST /plants';
+      const refusal = { status: 404, body: { error: 3000, message } };
       expect(await off.client.send({ method: 'GET', path, headers })).toMatchObject(refusal);
     },
   );

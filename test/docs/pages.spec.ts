@@ -1,4 +1,5 @@
 /** @engine sqlite */
+import { execFileSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -72,6 +73,12 @@ it.each(['docs/operating.md', 'docs/deploying.md'])(
     expect(page).not.toContain('git clone --branch');
     const versions = [...page.matchAll(/(?:plant-store[-:]|release )(\d+\.\d+\.\d+)/g)];
     expect(new Set(versions.map(([, found]) => found))).toEqual(new Set([released]));
+    // A clone may have no tags: the commit is found by its message.
+    const [find] = /git log [^`)]+/.exec(page) ?? [];
+    const run = (command: string) => execFileSync('sh', ['-c', command]).toString().trim();
+    const commit = run(find ?? '');
+    expect(commit).toMatch(/^[0-9a-f]{40}$/);
+    expect(JSON.parse(run(`git show ${commit}:package.json`))).toMatchObject({ version: released });
   },
 );
 

@@ -35,7 +35,10 @@ it('every route but the public ones responds with 401 without a token', async ()
   }
 });
 
-const NO_SUCH_PATH = { error: 3000, message: 'no such path' };
+const NO_SUCH_PATH = {
+  error: 3000,
+  message: 'no such path: there is POST /plants; documentation at /docs',
+};
 
 describe('another path: 404', () => {
   const paths = [

@@ -48,18 +48,31 @@ describe('the management port', () => {
     },
   );
 
+  const all = 'GET, HEAD /livez, GET, HEAD /readyz, GET, HEAD /metrics';
+  const nowhere = [404, 3000, `no such path: there is ${all}`] as const;
   it.each([
-    ['POST', '/livez'],
-    ['PATCH', '/metrics'],
-    ['GET', '/'],
-    ['GET', '/livez/'],
-    ['GET', 'http://a:99999/x'],
-    ['POST', '/plants'],
-  ])("has nothing else: %s %s is Nest's 404", async (method, path) => {
-    const response = await monitor.send(method, path, 'x'.repeat(200_000));
-    expect(response).toMatchObject({ status: 404, headers: { 'content-type': JSON_TYPE } });
-    expect(JSON.parse(response.text)).toMatchObject({ statusCode: 404, error: 'Not Found' });
-    expect(response.headers).not.toHaveProperty('x-powered-by');
+    ['POST', '/livez', 405, 3001, 'method not allowed: only GET, HEAD /livez'],
+    ['PATCH', '/metrics', 405, 3001, 'method not allowed: only GET, HEAD /metrics'],
+    ['GET', '/', ...nowhere],
+    ['GET', '/livez/', ...nowhere],
+    ['GET', 'http://a:99999/x', ...nowhere],
+    ['POST', '/plants', ...nowhere],
+  ] as const)(
+    'has nothing else, and says what it has: %s %s',
+    async (method, path, status, error, message) => {
+      // Node sends the body of a GET without its size, as if it were another request.
+      const body = method === 'GET' ? undefined : 'x'.repeat(200_000);
+      const response = await monitor.send(method, path, body);
+      expect(response).toMatchObject({ status, headers: { 'content-type': JSON_TYPE } });
+      expect(JSON.parse(response.text)).toEqual({ error, message });
+      expect(response.headers).not.toHaveProperty('x-powered-by');
+    },
+  );
+
+  it('has an Error body for what is not HTTP', async () => {
+    const connection = (await RawConnection.open(monitor.port)).write('garbage\r\n\r\n');
+    const response = await connection.read({ method: 'POST', path: '/plants' });
+    expect(response).toMatchObject({ status: 400, body: { error: 3002 } });
   });
 });
 
@@ -70,7 +83,7 @@ it('a check that throws is 500, and the next request gets its response', async (
   other.state.attach(await NestFactory.createApplicationContext(WithoutPlants, { logger: false }));
   expect(await other.monitor.send('GET', '/readyz')).toMatchObject({
     status: 500,
-    text: '{"statusCode":500,"message":"Internal server error"}',
+    text: '{"error":5000,"message":"internal error"}',
   });
   expect(await other.monitor.live()).toBe(200);
   await other.app.close();

@@ -122,7 +122,7 @@ describe('a failed start reports on stderr', () => {
     const { code, stdout, stderr } = await runMain(store, bad);
     expect(code).toBe(78);
     expect(stdout.match(/(?<=\[Configuration\] ).*/g)).toEqual([
-      '.env:1: PROT is unknown, or works only in the environment',
+      '.env:1: PROT is unknown: did you mean PORT?',
       '.env:2: ignored, as it has no NAME=value',
     ]);
     expect(stderr).toMatch(

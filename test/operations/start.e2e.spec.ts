@@ -45,7 +45,9 @@ it('the first start creates the store and prints the addresses, a token and a wo
   const second = await ServiceProcess.start({ store, token });
   await second.client().create({ id: 4n, name: 'oak' });
   expect(await second.stop()).toEqual(ENDED);
-  expect(second.printed).not.toMatch(TOKEN);
+  expect(second.output).not.toMatch(TOKEN);
+  const another = 'for another one run bin/plant-store token create NAME';
+  expect(second.output).toContain(`\nActive tokens: 1; ${another}\n`);
   expect(second.printed).not.toMatch(/\/docs|new store/);
   expect(await store.rows('SELECT id FROM tokens')).toHaveLength(1);
   expect(await store.count()).toBe(2);

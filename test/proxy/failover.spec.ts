@@ -65,7 +65,7 @@ describe('a create that one process cannot do is done by the other', () => {
 describe('503 with 5001 and Retry-After', () => {
   const unavailable = {
     status: 503,
-    body: { error: 5001, message: 'the store is unavailable' },
+    body: { error: 5001, message: 'the service is unavailable' },
     headers: { 'retry-after': '1', 'content-type': 'application/json', server: 'nginx' },
   };
 

@@ -29,7 +29,7 @@ it('a request that does not arrive in time gets no 408: nginx closes the connect
 it('503 with 5001 and Retry-After if the service does not respond in 15 s', async () => {
   expect(await create).toMatchObject({
     status: 503,
-    body: { error: 5001, message: 'the store is unavailable' },
+    body: { error: 5001, message: 'the service is unavailable' },
     headers: { 'retry-after': '1', server: 'nginx' },
   });
 });

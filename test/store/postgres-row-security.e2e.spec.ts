@@ -138,7 +138,7 @@ it('a snapshot, over a pooler, has all rows: nobody can hide some before its end
   const snapshot = await StoreSession.open(readConfig({ DATABASE_URL: url }));
   let isHidden = false;
   const hiding = hide('plants').then(() => (isHidden = true));
-  const key = { name: 'id', type: 'bigint' } as const;
+  const key = { field: 'id', name: 'id', type: 'bigint' } as const;
   const table = { name: 'plants', key };
   const lines = snapshot.readLines({ table, columns: [key], form: 'array' });
   await lines.next();

@@ -23,10 +23,11 @@ mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
 mount --bind "$folder" "$root$folder"
 
 # A checkout without node_modules, which are mounted: copies of them would fill the memory.
-mkdir -p "$folder/plant-store-test/node_modules"
-cp -r bin deploy dist docs package.json "$folder/plant-store-test/"
-DESTDIR=$root "$folder/plant-store-test/deploy/systemd/install"
-mount --bind node_modules "$root/opt/plant-store-test/node_modules"
+name=plant-store-$(node --print 'require("./package.json").version')
+mkdir -p "$folder/$name/node_modules"
+cp -r bin deploy dist docs package.json "$folder/$name/"
+DESTDIR=$root "$folder/$name/deploy/systemd/install"
+mount --bind node_modules "$root/opt/$name/node_modules"
 mkdir "$units/plant-store.service.d"
 cat >"$units/plant-store.service.d/test.conf" <<UNIT
 [Unit]

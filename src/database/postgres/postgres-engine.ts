@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client, PoolConfig } from 'pg';
+import { escapeLiteral, type Client, type PoolConfig } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { readCode } from '../../errors/operator-message.js';
@@ -88,16 +88,18 @@ export const postgres: Engine = {
   },
 
   // The format escapes nothing: JSON has no control characters. If it is left early, the driver destroys the connection.
-  async *readLines(runner, { table, columns, form }) {
+  async *readLines(runner, { table, columns, form, only }) {
     const line =
       form === 'array'
         ? `array_to_json(ARRAY[${columns.map(toText).join()}])`
-        : `json_strip_nulls(json_build_object(${columns.map(({ name }) => `'${name}', "${name}"`).join()}))`;
+        : `json_strip_nulls(json_build_object(${columns.map(({ field, name }) => `'${field}', "${name}"`).join()}))`;
     // Texts are ordered by code points, as SQLite orders them.
     const order = `"${table.key.name}"${table.key.type === 'text' ? ' COLLATE "C"' : ''}`;
+    // COPY takes no parameters.
+    const filter = only ? `WHERE "${only.column}" = ${escapeLiteral(only.text)}` : '';
     const client = (await runner.connect()) as Client;
     yield* client.query(
-      copyTo(`COPY (SELECT ${line} FROM "${table.name}" ORDER BY ${order}) TO STDOUT
+      copyTo(`COPY (SELECT ${line} FROM "${table.name}" ${filter} ORDER BY ${order}) TO STDOUT
         (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`),
     ) as AsyncIterable<Buffer>;
   },

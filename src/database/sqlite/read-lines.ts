@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import type { Column, ColumnType } from '../column-types.js';
+import type { ColumnType } from '../column-types.js';
 import type { LinesQuery } from '../engine.js';
 import { DamageError } from '../store-errors.js';
 
@@ -26,7 +26,7 @@ const IS_VALID: Readonly<Record<ColumnType, (column: string) => string>> = {
 /** Reads pages of few rows, which fit into memory. SQLite joins the lines of a page, which is faster than a row for each. */
 export async function* readLines(
   { manager }: QueryRunner,
-  { table, columns, form }: LinesQuery,
+  { table, columns, form, only }: LinesQuery,
 ): AsyncGenerator<Buffer> {
   const line =
     form === 'array'
@@ -37,12 +37,14 @@ export async function* readLines(
     .map(({ name, type }) => `("${name}" IS NULL OR ${IS_VALID[type](`"${name}"`)})`)
     .join(' AND ');
   const id = `"${table.key.name}"`;
+  const filter = only ? `AND "${only.column}" = ?` : '';
+  const parameters = only ? [only.text] : [];
   const sql = `
     SELECT CAST(group_concat(${line} || char(10), '' ORDER BY ${id}) FILTER (WHERE "row is valid") AS BLOB) AS lines,
       MAX(${id}) AS last, MIN(quote(${id})) FILTER (WHERE NOT "row is valid") AS invalid
-    FROM (SELECT *, ${isValid} AS "row is valid" FROM "${table.name}" WHERE ${id} > ? ORDER BY ${id} LIMIT ${PAGE_ROWS})`;
+    FROM (SELECT *, ${isValid} AS "row is valid" FROM "${table.name}" WHERE ${id} > ? ${filter} ORDER BY ${id} LIMIT ${PAGE_ROWS})`;
   for (let previous: bigint | number | string = -Infinity; ;) {
-    const [page]: Page[] = await manager.query<Page[]>(sql, [previous]);
+    const [page]: Page[] = await manager.query<Page[]>(sql, [previous, ...parameters]);
     if (typeof page?.invalid === 'string') {
       const what = 'has a value of a wrong type, or U+0000';
       throw new DamageError(`${table.name}: the row of id ${page.invalid} ${what}`);
@@ -54,7 +56,7 @@ export async function* readLines(
 }
 
 /** Returns SQL of a member of a JSON object. SQLite has no booleans. */
-function toMember({ name, type }: Column): string {
-  if (type !== 'boolean') return `'${name}', "${name}"`;
-  return `'${name}', json(CASE "${name}" WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)`;
+function toMember({ field, name, type }: LinesQuery['columns'][number]): string {
+  if (type !== 'boolean') return `'${field}', "${name}"`;
+  return `'${field}', json(CASE "${name}" WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)`;
 }
