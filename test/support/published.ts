@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
@@ -16,6 +17,16 @@ export function blockOf(page: string, heading: string, language = 'sh', containi
   );
   if (found?.[2] === undefined) throw new Error(`${page}, ${heading}: no block of ${language}`);
   return found[2];
+}
+
+/** Has the digest of the texts that docs/swagger-ui.png shows. `npm test -- --selectProjects browser` renews both. */
+export const PICTURED = 'docs/swagger-ui.sha256';
+
+/** The digest of a served document, with the server that the docs page shows. */
+export function digestTexts(document: JsonObject): string {
+  const { servers = [], ...texts } = document;
+  const shown = JSON.stringify([texts, (servers as Json[]).at(-1)]);
+  return `${createHash('sha256').update(shown).digest('hex')}\n`;
 }
 
 /** A JSON value. */
