@@ -10,7 +10,7 @@ export function read(path: string): string {
 
 /** The first block of code in a language that follows a heading of a page and contains a text. */
 export function blockOf(page: string, heading: string, language = 'sh', containing = ''): string {
-  const [, section = ''] = read(page).split(`\n## ${heading}\n`);
+  const [, section = ''] = read(page).split(`# ${heading}\n`);
   const blocks = section.matchAll(/^```(\w+)\n([^]*?)^```$/gm);
   const found = Array.from(blocks).find(
     ([, tag, text = '']) => tag === language && text.includes(containing),
