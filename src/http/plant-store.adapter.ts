@@ -24,7 +24,7 @@ import { MAX_FIELDS } from './client-errors.js';
 import { writeBigInt } from './int64.js';
 
 const SECOND = 1_000;
-/** The times in milliseconds that docs/api.md and docs/configuration.md list as limits. */
+/** Limits in milliseconds (docs/api.md#limits). */
 const TIMEOUTS = {
   /** Runs from the first byte of a request, or from the connection, to the end of the headers. */
   headersTimeout: 10 * SECOND,

@@ -31,7 +31,7 @@ export function buildDocument(app: INestApplication, config: Config): OpenAPIObj
   });
 }
 
-/** Programs that import the document use the first server; the page uses the last, by default the host it came from. */
+/** Programs that import the document use the first server, which is absolute; the page uses the last, by default its host. */
 function listServers(config: Config): { url: string; description?: string }[] {
   const { publicUrl, scheme, host, port } = config;
   if (publicUrl !== undefined) return [{ url: publicUrl }];

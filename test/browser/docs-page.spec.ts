@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { service, startService } from '../support/own.js';
+import { digestTexts, PICTURED, read, type JsonObject } from '../support/published.js';
 
 const { CHROMIUM = '/usr/bin/chromium' } = process.env;
 
@@ -80,6 +82,18 @@ it('fits a phone', async () => {
   const box = await page.locator('.modal-ux .close-modal').boundingBox();
   expect((box?.x ?? NaN) + (box?.width ?? NaN)).toBeLessThanOrEqual(390);
   await context.close();
+});
+
+it('is pictured in the README: the picture is taken again if the texts have changed', async () => {
+  const { text } = await service.client.send({ method: 'GET', path: '/openapi.json' });
+  const digest = digestTexts(JSON.parse(text) as JsonObject);
+  if (read(PICTURED) === digest) return;
+  const page = await browser.newPage({ viewport: { width: 1100, height: 1000 } });
+  await page.goto(`http://127.0.0.1:${service.port}/docs`, { waitUntil: 'networkidle' });
+  await operation(page).waitFor();
+  await page.screenshot({ path: 'docs/swagger-ui.png' });
+  writeFileSync(PICTURED, digest);
+  await page.close();
 });
 
 const onDisk = () => page.context().storageState();

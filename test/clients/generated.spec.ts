@@ -30,6 +30,7 @@ const linesOf = (heading: string): string[] =>
 const CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'openapi-fetch': linesOf('TypeScript'),
   python: linesOf('Python'),
+  ogen: linesOf('Go'),
 };
 const NAMES = Object.keys(CLIENTS);
 const runLineOf = (name: string): string => CLIENTS[name]?.at(-1) ?? '';

@@ -26,6 +26,10 @@ describe('openapi.json', () => {
     expect(withoutAdditions(published)).toEqual(EXPECTED);
   });
 
+  it('has one server, with a scheme and a host: some tools cannot read a relative one', () => {
+    expect(published.servers).toMatchObject([{ url: 'http://127.0.0.1:3000' }]);
+  });
+
   it.each(['openapi.json', 'contract/openapi.yaml'])('%s is valid OpenAPI 3.1', async (path) => {
     const validator = new Validator();
     const document = parse(read(path)) as Record<string, unknown>;

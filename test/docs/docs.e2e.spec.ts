@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { published, read, type JsonObject } from '../support/published.js';
+import { digestTexts, PICTURED, published, read, type JsonObject } from '../support/published.js';
 import { service, startService } from '../support/own.js';
 import { Service } from '../support/service.js';
 
@@ -10,11 +10,16 @@ startService();
 const get = (path: string, headers = {}) => service.client.send({ method: 'GET', path, headers });
 
 describe('the document and its UI', () => {
-  it('serves openapi.json as `npm run openapi` writes it', async () => {
+  it('serves openapi.json as `npm run openapi` writes it, and its host as another server', async () => {
     const document = JSON.parse((await get('/openapi.json')).text) as JsonObject;
     expect(document.servers).toMatchObject([{ url: 'http://127.0.0.1:0' }, { url: '/' }]);
     document.servers = published.servers ?? [];
     expect(read('openapi.json')).toBe(`${JSON.stringify(document, null, 2)}\n`);
+  });
+
+  it("the README's picture shows its texts", async () => {
+    const document = JSON.parse((await get('/openapi.json')).text) as JsonObject;
+    expect(read(PICTURED)).toBe(digestTexts(document));
   });
 
   it('serves the same document as YAML', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 /** The text of a file of the repository, by its path from the top, where npm runs its scripts. */
@@ -7,13 +8,23 @@ export function read(path: string): string {
 
 /** The first block of code in a language that follows a heading of a page and contains a text. */
 export function blockOf(page: string, heading: string, language = 'sh', containing = ''): string {
-  const [, section = ''] = read(page).split(`\n## ${heading}\n`);
+  const [, section = ''] = read(page).split(`# ${heading}\n`);
   const blocks = section.matchAll(/^```(\w+)\n([^]*?)^```$/gm);
   const found = Array.from(blocks).find(
     ([, tag, text = '']) => tag === language && text.includes(containing),
   );
   if (found?.[2] === undefined) throw new Error(`${page}, ${heading}: no block of ${language}`);
   return found[2];
+}
+
+/** Has the digest of the texts that docs/swagger-ui.png shows. `npm test -- --selectProjects browser` renews both. */
+export const PICTURED = 'docs/swagger-ui.sha256';
+
+/** The digest of a served document, with the server that the docs page shows. */
+export function digestTexts(document: JsonObject): string {
+  const { servers = [], ...texts } = document;
+  const shown = JSON.stringify([texts, (servers as Json[]).at(-1)]);
+  return `${createHash('sha256').update(shown).digest('hex')}\n`;
 }
 
 /** A JSON value. */
