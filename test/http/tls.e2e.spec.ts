@@ -142,12 +142,15 @@ describe('TLS', () => {
       1,
     ],
     ['empty files', () => [cert(), key()].map((path) => writeFileSync(path, '')), 'in PEM', 1],
-  ])('is refused by `config`, which reads the pair as a start does: %s', async (_case, spoil, problem, exit) => {
-    await issue('plants');
-    await spoil();
-    const { code, stderr } = await runHere(['config'], { cwd: store.folder, env: env() });
-    expect({ code, stderr }).toEqual({ code: exit, stderr: expect.stringContaining(problem) });
-  });
+  ])(
+    'is refused by `config`, which reads the pair as a start does: %s',
+    async (_case, spoil, problem, exit) => {
+      await issue('plants');
+      await spoil();
+      const { code, stderr } = await runHere(['config'], { cwd: store.folder, env: env() });
+      expect({ code, stderr }).toEqual({ code: exit, stderr: expect.stringContaining(problem) });
+    },
+  );
 
   it('stops the start: two certificates', async () => {
     await issue('plants');
