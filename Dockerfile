@@ -46,8 +46,8 @@ RUN chmod --recursive go+rX bin docs package.json LICENSE \
   && install --directory --owner=1000 --group=1000 --mode=700 /backups \
   && ln -s /app/bin/plant-store /usr/local/bin/
 
-# Other containers and probes connect from outside this one.
-ENV GIT_COMMIT=${REVISION} NODE_ENV=production HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0 MANAGEMENT_PORT=9464
+# Other containers and probes connect from outside this one, some of them by IPv6.
+ENV GIT_COMMIT=${REVISION} NODE_ENV=production HOST=:: MANAGEMENT_HOST=:: MANAGEMENT_PORT=9464
 EXPOSE 3000 9464
 
 # The image's user `node`, by number: Kubernetes cannot verify that a name is not root's.

@@ -40,6 +40,10 @@ describe('the image', () => {
     expect(textsOf(IMAGE, 'EXPOSE')).toEqual([`${config.port} ${config.managementPort}`]);
   });
 
+  it('is reached by IPv4 and IPv6', () => {
+    expect(IMAGE_ENV).toMatchObject({ HOST: '::', MANAGEMENT_HOST: '::' });
+  });
+
   it('has the default store in the folder that the guide mounts', () => {
     const [folder = ''] = textsOf(IMAGE, 'WORKDIR');
     const store = config.databaseUrl.replace('sqlite:.', folder);
