@@ -46,13 +46,14 @@ RUN chmod --recursive go+rX bin docs package.json LICENSE \
   && install --directory --owner=1000 --group=1000 --mode=700 /backups \
   && ln -s /app/bin/plant-store /usr/local/bin/
 
-# Other containers and probes connect from outside this one.
-ENV GIT_COMMIT=${REVISION} NODE_ENV=production HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0 MANAGEMENT_PORT=9464
+# Other containers and probes connect from outside this one, some of them by IPv6.
+ENV GIT_COMMIT=${REVISION} NODE_ENV=production HOST=:: MANAGEMENT_HOST=:: MANAGEMENT_PORT=9464
 EXPOSE 3000 9464
 
 # The image's user `node`, by number: Kubernetes cannot verify that a name is not root's.
 USER 1000:1000
+# NODE_USE_ENV_PROXY, for the identity provider, would send this to a proxy too.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.MANAGEMENT_PORT + '/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "--no-use-env-proxy", "-e", "process.env.MANAGEMENT_PORT === 'off' || fetch('http://127.0.0.1:' + process.env.MANAGEMENT_PORT + '/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["tini", "--"]
 CMD ["plant-store", "serve"]

@@ -5,6 +5,8 @@ import module from 'node:module';
 module.setSourceMapsSupport(true, { nodeModules: false });
 // New files are for their owner alone: SQLite's contain plants and hashes of tokens.
 process.umask(0o077);
+// Without a listener Node.js would open a debugger, to every user of the machine: log rotation sends this signal to servers.
+process.on('SIGUSR1', () => undefined);
 // Compiled code is kept for the next start, beside the packages: who can write there can change the code too.
 module.enableCompileCache(`${import.meta.dirname}/../../node_modules/.cache/plant-store`);
 

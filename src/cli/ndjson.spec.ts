@@ -51,6 +51,8 @@ it.each(['[', ' [{"id":1},', '{\r', 'id,name,tag', 'nope', '\x1f\x8b\x08', '\xff
   '%j is refused as the first line',
   async (line) => {
     const read = linesOf(Buffer.from(line, 'latin1'), 1_000);
-    await expect(read).rejects.toThrow('not NDJSON: each line must be a whole JSON object');
+    await expect(read).rejects.toThrow(
+      'not NDJSON: each line must be a whole JSON object, in UTF-8',
+    );
   },
 );

@@ -15,7 +15,7 @@ export async function* readLines(source: Readable): AsyncGenerator<[line: number
     if (line.trim() === '') continue;
     // Without this check every line of a file of another kind would be refused.
     if (isFirst && !/^\s*\{\s*\S/.test(line))
-      throw new Error('not NDJSON: each line must be a whole JSON object');
+      throw new Error('not NDJSON: each line must be a whole JSON object, in UTF-8');
     isFirst = false;
     yield [number, Buffer.from(line, 'latin1')];
   }

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { readConfig } from '../config/environment.js';
-import { OutputError } from '../errors/operator-message.js';
+import { OutputError, readCode } from '../errors/operator-message.js';
 import { makeFile } from './new-file.js';
 
 let folder: string;
@@ -78,6 +78,21 @@ describe('a file that is made', () => {
       { isFolder: false, isInPlace: false },
       { isFolder: true, isInPlace: true },
     ]);
+  });
+
+  it.each([
+    ['whose file system cannot sync folders, as some shares', 'EINVAL', undefined],
+    ['whose file system cannot, and says it otherwise', 'ENOTSUP', undefined],
+    ['that its user may not read', 'EACCES', undefined],
+    ['on a disk that fails', 'EIO', 'EIO'],
+  ])('in a folder %s: %s', async (_which, code, failure) => {
+    await using handle = await open(folder);
+    const prototype = Object.getPrototypeOf(handle) as typeof handle;
+    const sync = jest.spyOn(prototype, 'sync').mockResolvedValueOnce();
+    sync.mockRejectedValueOnce(Object.assign(new Error(code), { code }));
+    const made = makeFile(file, config, write).catch((error: unknown) => readCode(error));
+    expect(await made).toBe(failure);
+    expect(readFileSync(file, 'utf8')).toBe('new');
   });
 
   it('is named where the disk has no space for what it has taken', async () => {

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { loadEngine } from '../database/store.js';
-import { describeError, OutputError, withFileName } from '../errors/operator-message.js';
+import { describeError, OutputError, readCode, withFileName } from '../errors/operator-message.js';
 import { findOutput } from './output-path.js';
 import { onEndingSignal } from './terminal.js';
 
@@ -34,8 +34,10 @@ export async function makeFile<Result>(
     // A service may have been started on the file that is replaced.
     await findPlace(file, config);
     renameSync(unfinished, path);
-    // Makes the new name durable.
-    await sync(dirname(path));
+    // Makes the new name durable, where the file system can sync a folder, and this user may open it.
+    await sync(dirname(path)).catch((error: unknown) => {
+      if (!/^E(INVAL|NOTSUP|NOTTY|ACCES)$/.test(readCode(error))) throw error;
+    });
     return result;
   } catch (cause) {
     const [reason] = DISK_FAILED.exec(`${describeError(cause)}; ${String(cause)}`) ?? [];

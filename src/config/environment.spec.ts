@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Config, VARIABLES } from './config.js';
-import { ConfigError, parseEnvFile, readConfig } from './environment.js';
+import { ConfigError, inspectConfig, parseEnvFile, readConfig } from './environment.js';
 
 const NAMES = Object.values(VARIABLES).map(({ name }) => name);
 const folder = mkdtempSync(join(tmpdir(), 'plant-store-'));
@@ -180,4 +180,12 @@ PORT=5000`);
     `12: NODE_EXTRA_CA_CERTS ${unknown}`,
     '14: PORT is set above too: this line wins',
   ]);
+});
+
+it.each([
+  ['0', 1],
+  ['1', 0],
+])('NODE_TLS_REJECT_UNAUTHORIZED=%s has %i warnings', (value, count) => {
+  const { warnings } = inspectConfig({ NODE_TLS_REJECT_UNAUTHORIZED: value });
+  expect(warnings).toHaveLength(count);
 });

@@ -78,10 +78,14 @@ const PAIRS = [
   ['AUTH_ISSUER', 'AUTH_AUDIENCE'],
 ] as const;
 
+/** Node.js itself says so on stderr alone, and only at the first connection. */
+const UNVERIFIED =
+  'NODE_TLS_REJECT_UNAUTHORIZED is 0: no certificate of a database or an identity provider is verified, whatever sslmode says; add an authority by sslrootcert or NODE_EXTRA_CA_CERTS instead';
+
 /** `docker run --env-file` and Kubernetes keep the quotes of a file. */
 const QUOTED = /^["'`].|.["'`]$/s;
 
-/** Reads the configuration as far as it is valid, with its variables in order, problems, and loadEnvironment()'s warnings. */
+/** Reads the configuration as far as it is valid, with its variables in order, problems, and warnings. */
 export function inspectConfig(env = process.env) {
   const config = new Config();
   const problems: string[] = [];
@@ -112,7 +116,9 @@ export function inspectConfig(env = process.env) {
   if (isSameHost && config.port === config.managementPort && config.port > 0)
     problems.push('MANAGEMENT_PORT must not be PORT on the same host');
   if (config.authJwksUrl && !env.AUTH_ISSUER) problems.push('AUTH_JWKS_URL needs AUTH_ISSUER');
-  return { config, settings, problems, warnings: loaded?.warnings ?? [] };
+  const warnings = [...(loaded?.warnings ?? [])];
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') warnings.push(UNVERIFIED);
+  return { config, settings, problems, warnings };
 }
 
 /** Reads a secret from its variable, or the file that `NAME_FILE` names. @throws ConfigError if both are set */

@@ -1,5 +1,6 @@
 /** @engine sqlite */
-import { describe, expect, it } from '@jest/globals';
+import os from 'node:os';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Config } from './config.js';
 import { readConfig } from './environment.js';
 import { parseDuration } from './parsers.js';
@@ -30,7 +31,6 @@ describe('readConfig, by the parsers of its variables,', () => {
     ['databaseTimeout', 'DATABASE_TIMEOUT=1s', 1_000],
     ['databaseTimeout', 'DATABASE_TIMEOUT=1m', 60_000],
     ['publicUrl', 'PUBLIC_URL=http://localhost:3000/', 'http://localhost:3000'],
-    ['managementHost', 'MANAGEMENT_HOST=::', '::'],
     ['rateLimit', 'RATE_LIMIT=1/m', { requests: 1, seconds: 60 }],
     ['rateLimit', 'RATE_LIMIT=1000000/h', { requests: 1_000_000, seconds: 3_600 }],
     ['corsOrigins', 'CORS_ORIGINS=https://a.b, http://c:8080', ['https://a.b', 'http://c:8080']],
@@ -45,6 +45,16 @@ describe('readConfig, by the parsers of its variables,', () => {
   ])('sets %s by %s', (field, assignment, value) => {
     const [, name = '', text] = /^(\w+)=(.*)$/.exec(assignment) ?? [];
     expect(readConfig({ [name]: text })).toEqual(Object.assign(new Config(), { [field]: value }));
+  });
+
+  it.each([
+    ['IPv6', '::'],
+    ['IPv4', '0.0.0.0'],
+  ] as const)('takes :: for all addresses of a machine with %s', (family, address) => {
+    const found = [{ family }] as os.NetworkInterfaceInfo[];
+    const list = jest.spyOn(os, 'networkInterfaces').mockReturnValue({ lo: found });
+    expect(readConfig({ MANAGEMENT_HOST: '::' }).managementHost).toBe(address);
+    list.mockRestore();
   });
 
   it('takes plain http from an identity provider on this machine', () => {

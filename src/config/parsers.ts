@@ -1,5 +1,6 @@
 // Parsers of the texts of variables; database-url.ts has another.
 import { isIP } from 'node:net';
+import os from 'node:os';
 
 /** Reads the text of a variable, and says what the text must be. */
 export interface EnvParser<Value> {
@@ -23,9 +24,16 @@ function makeParser<Value>(rule: string, parse: EnvParser<Value>['parse']): EnvP
 }
 
 export const anyText = makeParser('a text', (text) => text);
-export const host = makeParser('a host name or an IP address, without a port', (text) =>
-  isIP(text) || /^[\w.-]+$/.test(text) ? text : undefined,
-);
+/** `::` stands for all addresses of the machine. Where none is of IPv6, it could not listen on `::`. */
+export const host = makeParser('a host name or an IP address, without a port', (text) => {
+  if (text === '::' && !hasIPv6()) return '0.0.0.0';
+  return isIP(text) || /^[\w.-]+$/.test(text) ? text : undefined;
+});
+
+function hasIPv6(): boolean {
+  const addresses = Object.values(os.networkInterfaces()).flat();
+  return addresses.some((address) => address?.family === 'IPv6');
+}
 
 export const port = makeParser('from 0 to 65535', (text) => parseWholeNumber(text, 0, 65_535));
 export const portOrOff = makeParser('from 0 to 65535, or off', (text) =>

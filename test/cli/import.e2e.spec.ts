@@ -79,7 +79,7 @@ describe('import', () => {
       expect(await importing(input)).toEqual({
         code: 1,
         stdout: NOTHING,
-        stderr: 'error: stopped: not NDJSON: each line must be a whole JSON object\n',
+        stderr: 'error: stopped: not NDJSON: each line must be a whole JSON object, in UTF-8\n',
       });
     },
   );

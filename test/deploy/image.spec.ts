@@ -40,6 +40,10 @@ describe('the image', () => {
     expect(textsOf(IMAGE, 'EXPOSE')).toEqual([`${config.port} ${config.managementPort}`]);
   });
 
+  it('is reached by IPv4 and IPv6', () => {
+    expect(IMAGE_ENV).toMatchObject({ HOST: '::', MANAGEMENT_HOST: '::' });
+  });
+
   it('has the default store in the folder that the guide mounts', () => {
     const [folder = ''] = textsOf(IMAGE, 'WORKDIR');
     const store = config.databaseUrl.replace('sqlite:.', folder);
@@ -77,18 +81,21 @@ describe('the image', () => {
     expect(new Set(passed)).toEqual(new Set(copied.map((path) => `!${path}`)));
   });
 
-  it.each([
-    ['200 of /livez', 0, 200],
-    ['503 of /livez', 1, 503],
-    ['no response', 1, undefined],
-  ])('takes %s for exit code %i of the health check', async (_name, code, status) => {
+  it.each<[string, number, number | undefined, port: string | undefined]>([
+    ['200 of /livez', 0, 200, undefined],
+    ['503 of /livez', 1, 503, undefined],
+    // Nothing listens on port 1 (tcpmux).
+    ['no response', 1, undefined, '1'],
+    ['MANAGEMENT_PORT=off', 0, undefined, 'off'],
+  ])('takes %s for exit code %i of the health check', async (_name, code, status = 500, other) => {
     const server = createServer(({ url }, response) =>
-      response.writeHead(url === '/livez' ? (status ?? 500) : 404).end(),
+      response.writeHead(url === '/livez' ? status : 404).end(),
     );
     const port = await listen(server);
     const [, ...args] = commandOf('HEALTHCHECK');
-    // Nothing listens on port 1 (tcpmux).
-    const env = { MANAGEMENT_PORT: `${status ? port : 1}` };
+    // It does not ask the proxy of the environment.
+    const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' };
+    const env = { MANAGEMENT_PORT: other ?? `${port}`, ...proxy };
     const check = spawn(process.execPath, args, { env });
     expect(await once(check, 'exit')).toEqual([code, null]);
     server.close();

@@ -57,6 +57,14 @@ it('SIGHUP: no new connections, the last requests get their responses, which clo
   ]);
 });
 
+it('SIGUSR1, as log rotation sends it, opens no debugger', async () => {
+  await start();
+  const printed = service.output;
+  service.signal('SIGUSR1');
+  expect((await service.client().create({ id: 1n, name: 'oak' })).status).toBe(200);
+  expect(service.output).toBe(printed);
+});
+
 it.each(['SIGINT', 'SIGTERM'] as const)(
   '%s again and again until the end: it exits 0',
   async (signal) => {

@@ -27,6 +27,11 @@ it.each([
   expect(Object.values(row)).toEqual([value]);
 });
 
+it('a connection that fills a store needs no folder for temporary files, as few containers have one', async () => {
+  await using filling = await openStore(readConfig({ DATABASE_URL: file.url }), [], 'fill');
+  expect(await filling.query('PRAGMA temp_store')).toEqual([{ temp_store: 2 }]);
+});
+
 it('a connection has values that are no rows as they are', () => {
   const driver = store.driver as BetterSqlite3Driver;
   const statement = (driver.databaseConnection as Database.Database).prepare(

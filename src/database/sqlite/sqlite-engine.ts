@@ -70,6 +70,8 @@ export const sqlite: Engine = {
       extra: identifyFile(file),
       prepareDatabase: (database: ExactDatabase) => {
         for (const pragma of isReader ? ['query_only = ON'] : PRAGMAS) database.pragma(pragma);
+        // Each statement has some megabytes, and a read-only container has no folder for SQLite's temporary files.
+        if (access === 'fill') database.pragma('temp_store = MEMORY');
       },
     };
   },
