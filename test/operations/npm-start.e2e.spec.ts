@@ -115,6 +115,7 @@ it('npm start runs an existing build as it is where the packages that build are 
   };
   make('dist/src/cli.js', 'console.log(process.argv[2])');
   make('src/newer.ts');
+  make('ormconfig.ts');
   utimesSync(join(store.folder, 'dist/src/cli.js'), 0, 0);
   mkdirSync(join(store.folder, 'node_modules/.bin'), { recursive: true });
   for (const name of ['bin', 'package.json', 'package-lock.json'])
@@ -122,9 +123,10 @@ it('npm start runs an existing build as it is where the packages that build are 
   const { PATH, HOME } = process.env;
   const options = { cwd: store.folder, env: { PATH, HOME }, encoding: 'utf8' } as const;
   const start = () => spawnSync('npm', ['start', '--silent'], options);
-  const warning = 'warning: src is newer than its build in dist: run `npm ci && npm run build`\n';
-  expect(start()).toMatchObject({ status: 0, stdout: 'serve\n', stderr: warning });
-  utimesSync(join(store.folder, 'src/newer.ts'), 0, 0);
+  const stderr = expect.stringMatching(/^warning: dist is older than src: .*\n$/);
+  expect(start()).toMatchObject({ status: 0, stdout: 'serve\n', stderr });
+  for (const path of ['ormconfig.ts', 'src/newer.ts', 'src'])
+    utimesSync(join(store.folder, path), 0, 0);
   expect(start()).toMatchObject({ status: 0, stdout: 'serve\n', stderr: '' });
 });
 
