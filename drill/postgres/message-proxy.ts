@@ -39,13 +39,18 @@ export class MessageProxy {
   /** How many it has spoiled, by one fault after the other. */
   spoiled = 0;
   private readonly server: Server;
+  private readonly clients = new Set<Socket>();
 
   private constructor(
     private readonly target: number,
     private readonly faults: readonly Fault[],
     private readonly share: number,
   ) {
-    this.server = createServer((client) => void this.pass(client));
+    this.server = createServer((client) => {
+      this.clients.add(client);
+      client.once('close', () => this.clients.delete(client));
+      void this.pass(client);
+    });
   }
 
   /** Resolves to its port, too. @param share of the messages that end a statement which a fault hits, 0 to 1 */
@@ -54,9 +59,11 @@ export class MessageProxy {
     return { proxy, port: await listen(proxy.server) };
   }
 
-  /** Once no client is connected. */
+  /** Closes all connections. That of a killed client may still have bytes to be written. */
   async stop(): Promise<void> {
-    await once(this.server.close(), 'close');
+    const closed = once(this.server.close(), 'close');
+    for (const client of this.clients) client.destroy();
+    await closed;
   }
 
   private async pass(client: Socket): Promise<void> {
