@@ -20,7 +20,7 @@ export interface SqliteThreadOptions {
 }
 
 /** A mode of a checkpoint (sqlite.org/pragma.html): FULL locks writers out meanwhile, and waits for readers of older pages. */
-export type CheckpointMode = 'PASSIVE' | 'FULL';
+type CheckpointMode = 'PASSIVE' | 'FULL';
 
 /** A statement with its parameters, an inspection, whose rows are findings, or a checkpoint. */
 export type SqliteThreadTask =
