@@ -62,7 +62,10 @@ const FINAL_ERROR =
 export class PlantImporter {
   /** Its abort ends the import early, with the reason of the abort. */
   readonly stopping = new AbortController();
-  /** The numbers of plants so far, of which each that was sent is stored or refused, and the last of the leading lines that all have a response. */
+  /**
+   * The numbers of plants so far: each that was sent is stored or refused. `answeredLines` is the last of the leading lines that all
+   * have a response.
+   */
   readonly counts = { answeredLines: 0, sent: 0, stored: 0, refused: 0, notSent: 0 };
   /** How many stored plants had a field that the service ignores, by the name of the field. */
   readonly ignored = new Map<string, number>();
