@@ -108,6 +108,16 @@ it('a build removes what it once made of sources that are gone, such as an entit
   expect(globSync('{src,dist}/**/*.*', { cwd: store.folder }).sort()).toEqual(kept);
 });
 
+it('a clone in a folder with the name of its sources builds as any other', () => {
+  const clone = join(store.folder, 'src');
+  for (const name of ['bin', 'src', '.swcrc', 'nest-cli.json', 'ormconfig.ts', 'package.json'])
+    cpSync(name, join(clone, name), { recursive: true });
+  for (const name of ['tsconfig.json', 'tsconfig.build.json']) cpSync(name, join(clone, name));
+  symlinkSync(resolve('node_modules'), join(clone, 'node_modules'));
+  execFileSync(join(clone, 'bin/build'), { stdio: 'ignore' });
+  expect(globSync('dist/{ormconfig,src/cli}.js', { cwd: clone })).toHaveLength(2);
+});
+
 it('npm start runs an existing build as it is where the packages that build are not installed', () => {
   const make = (path: string, text = '') => {
     mkdirSync(dirname(join(store.folder, path)), { recursive: true });
