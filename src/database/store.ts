@@ -9,7 +9,12 @@ import type { Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { Logger, mayCreate, type Access, type Engine, type Writer } from './engine.js';
 import { migrateOrAssert, MIGRATIONS } from './schema.js';
-import { StoreProblem, StoreUnusableError, type ProblemEffect } from './store-errors.js';
+import {
+  StoreProblem,
+  StoreUnusableError,
+  type Finding,
+  type ProblemEffect,
+} from './store-errors.js';
 import { loadEntities, MIGRATIONS_TABLE } from './tables.js';
 
 type Entities = DataSourceOptions['entities'];
@@ -78,7 +83,7 @@ export class Store extends DataSource {
     manager: EntityManager = this.manager,
   ): Promise<readonly StoreProblem[]> {
     const found = await this.engine.inspect(this, this.access, manager);
-    const problems = found.map((finding) => new StoreProblem(finding));
+    const problems = mergeByRemedy(found).map((finding) => new StoreProblem(finding));
     const isHarmful = ({ finding: { effect } }: StoreProblem) =>
       this.access === 'read' ? effect === 'hidden' : !ignored.includes(effect);
     const harmful = problems.find(isHarmful);
@@ -95,6 +100,17 @@ export class Store extends DataSource {
   [Symbol.asyncDispose](): Promise<void> {
     return this.destroy();
   }
+}
+
+/** Makes one of the findings that the same remedy ends, so that nobody follows it twice. */
+function mergeByRemedy(findings: readonly Finding[]): readonly Finding[] {
+  const merged = new Map<string, Finding>();
+  for (const finding of findings) {
+    const key = `${finding.effect}: ${finding.remedy}`;
+    const other = merged.get(key);
+    merged.set(key, other ? { ...other, what: `${other.what}; ${finding.what}` } : finding);
+  }
+  return [...merged.values()];
 }
 
 /**

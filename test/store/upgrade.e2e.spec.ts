@@ -2,12 +2,15 @@ import { copyFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { MIGRATIONS } from '../../src/database/schema.js';
+import { Plant } from '../../src/plants/plant.entity.js';
 import { runHere } from '../support/cli.js';
+import { defineColumns } from '../support/columns.js';
 import { ENGINE } from '../support/engine.js';
 import { cli, makeStore, store } from '../support/own.js';
 import { read } from '../support/published.js';
 import { openStoreOf, STORES } from '../support/released-store.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { listCommands } from '../support/remedy.js';
 import { startHere } from '../support/start-here.js';
 
 makeStore();
@@ -34,12 +37,12 @@ const readTokens = (version: string) => {
 const verify = (input: string) =>
   runHere(['token', 'verify'], { cwd: store.folder, env: { DATABASE_URL: store.url }, input });
 
-it.each(['1.0.0', '2.0.0', '3.0.0'])(
+it.each(['1.0.0', '2.0.0', '3.0.0', '4.0.0'])(
   'a start upgrades a store of %s: all stays',
   async (version) => {
     await openStoreOf(version);
     const { active, revoked } = readTokens(version);
-    const isBefore3 = version !== '3.0.0';
+    const isBefore3 = version < '3';
     const older = 'its schema is of an older version: run `bin/plant-store migrate`';
     if (isBefore3 || !isSchemaOf3) expect((await cli('export')).stderr).toContain(older);
     else expect((await cli('export')).stdout).toBe(PLANTS);
@@ -61,6 +64,41 @@ it.each(['1.0.0', '2.0.0', '3.0.0'])(
     expect((await cli('migrate')).stdout).toBe('up to date\n');
   },
 );
+
+it('check names what a store of 4.0.0 is refused for, and its remedy ends that', async () => {
+  await openStoreOf('4.0.0');
+  await store.execute('ALTER TABLE plants RENAME TO former');
+  await store.execute(`CREATE TABLE plants (${defineColumns(Plant)})`);
+  await store.execute(
+    'INSERT INTO plants SELECT id, name, tag, created_by, created_at FROM former',
+  );
+  await store.execute('DROP TABLE former');
+  const { code, stderr } = await cli('check');
+  expect(code).toBe(1);
+  expect(await startHere(store.url)).toMatchObject({ code: 1 });
+  const commands = listCommands(stderr);
+  expect(commands).toHaveLength(1);
+  await store.execute(String(commands));
+  expect(await cli('check')).toMatchObject({ code: 0 });
+  expect(await startHere(store.url)).toMatchObject({ code: 0 });
+  expect(await cli('export')).toMatchObject({ code: 0, stdout: PLANTS });
+});
+
+it('check names each remedy once', async () => {
+  await openStoreOf('4.0.0');
+  const type = ENGINE === 'sqlite' ? 'INT' : 'integer';
+  await store.execute('DROP TABLE plants');
+  const others = 'name text NOT NULL, tag text, created_by text';
+  await store.execute(
+    `CREATE TABLE plants (id ${type} PRIMARY KEY, ${others}, created_at ${type})`,
+  );
+  const { stderr } = await cli('check');
+  for (const column of ['id', 'created_at'])
+    expect(stderr).toContain(`the column ${column} of plants is of type ${type}, not bigint`);
+  const commands = listCommands(stderr);
+  expect(commands).not.toEqual([]);
+  expect(commands).toEqual([...new Set(commands)]);
+});
 
 it('the service takes plants and tokens of 1.0.0 for its own', async () => {
   await openStoreOf('1.0.0');
