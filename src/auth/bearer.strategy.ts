@@ -19,7 +19,7 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
     super();
   }
 
-  /** Passes one header only: Passport's strategy would take a token from a query or a body as well. */
+  /** Passes one header only, for a plain `AuthGuard('bearer')`: Passport's strategy would take a token from a query or a body, too. */
   override authenticate({ headers: { authorization = '' } }: Request): void {
     // RFC 9110, section 11.4, allows several blanks after the scheme; Passport's strategy takes one.
     const headers = { authorization: authorization.replace(/ +/, ' ') };

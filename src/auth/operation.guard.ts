@@ -4,7 +4,7 @@ import { BearerGuard } from './bearer.guard.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { Stopwatch } from './stopwatch.js';
 
-/** A body that takes no longer is that of a request whose body came with its headers. */
+/** If the limit and the body took less time than this, the token is not verified a second time. */
 const MAX_BODY_MS = 500;
 
 /**

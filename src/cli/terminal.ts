@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { describeError, escapeLines, OutputError } from '../errors/operator-message.js';
+import { describeError, OutputError } from '../errors/operator-message.js';
+import { escapeLines } from '../errors/redact.js';
 
 /** Elsewhere, such as in a log, progress shows that a command which takes long still works. */
 const PROGRESS_INTERVALS_MS = { terminal: 5_000, elsewhere: 30_000 };

@@ -3,15 +3,16 @@ import type { Command } from 'commander';
 import {
   expiresSoon,
   getExpiry,
-  hasSecretForm,
   isActive,
   listExpiring,
   Token,
 } from '../auth/tokens/token.entity.js';
+import { hasSecretForm } from '../auth/tokens/token-secret.js';
 import { TokensService, type IssuedToken } from '../auth/tokens/tokens.service.js';
 import { COMMAND, type Config } from '../config/config.js';
 import { openStore } from '../database/store.js';
-import { describeError, escapeControls } from '../errors/operator-message.js';
+import { describeError } from '../errors/operator-message.js';
+import { escapeControls } from '../errors/redact.js';
 import { readStoreConfig } from './arguments.js';
 import { alignColumns, formatMinute, printResult, warn } from './terminal.js';
 

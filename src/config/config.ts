@@ -24,42 +24,42 @@ export interface Variable<Value> {
   readonly defaultText: string;
 }
 
-function required<Value>(name: string, parser: parsers.EnvParser<Value>, defaultText: string) {
+function withDefault<Value>(name: string, parser: parsers.EnvParser<Value>, defaultText: string) {
   return { name, parser, defaultText } satisfies Variable<Value>;
 }
 
 function optional<Value>(name: string, parser: parsers.EnvParser<Value>) {
-  return required<Value | undefined>(name, parser, '');
+  return withDefault<Value | undefined>(name, parser, '');
 }
 
 /** The variable and the default of each field of {@link Config}. */
 export const VARIABLES = {
   /** TCP port of the service. 0 takes a free one. */
-  port: required('PORT', parsers.port, '3000'),
+  port: withDefault('PORT', parsers.port, '3000'),
   /** Address that the service listens on. The default is reachable from this machine only. */
-  host: required('HOST', parsers.host, '127.0.0.1'),
+  host: withDefault('HOST', parsers.host, '127.0.0.1'),
   /** TCP port of health and metrics. 0 takes a free one; `off` serves neither. */
-  managementPort: required('MANAGEMENT_PORT', parsers.portOrOff, '9464'),
+  managementPort: withDefault('MANAGEMENT_PORT', parsers.portOrOff, '9464'),
   /** Address of health and metrics. */
-  managementHost: required('MANAGEMENT_HOST', parsers.host, '127.0.0.1'),
+  managementHost: withDefault('MANAGEMENT_HOST', parsers.host, '127.0.0.1'),
 
   /** The store: `sqlite:` and the path of a file, created with its folder, or the address of a PostgreSQL database. */
-  databaseUrl: required('DATABASE_URL', databaseUrl, 'sqlite:./data/plant-store.sqlite'),
+  databaseUrl: withDefault('DATABASE_URL', databaseUrl, 'sqlite:./data/plant-store.sqlite'),
   /** Maximum time in milliseconds that a request waits for the store, all its statements together. */
-  databaseTimeout: required('DATABASE_TIMEOUT', parsers.duration('1s', '60s'), '5s'),
+  databaseTimeout: withDefault('DATABASE_TIMEOUT', parsers.duration('1s', '60s'), '5s'),
   /** Whether the start migrates the schema. If not, `plant-store migrate` must have done it. */
-  migrate: required('MIGRATE', parsers.onOff, 'on'),
+  migrate: withDefault('MIGRATE', parsers.onOff, 'on'),
 
   /** Where clients reach the service: the server that the OpenAPI document names. Unset: where it listens. */
   publicUrl: optional('PUBLIC_URL', parsers.baseUrl),
   /** Maximum number of requests of a token in a time. Unset: unlimited. */
   rateLimit: optional('RATE_LIMIT', parsers.rate),
   /** Whether the OpenAPI document and Swagger UI are served. */
-  docs: required('DOCS', parsers.onOff, 'on'),
+  docs: withDefault('DOCS', parsers.onOff, 'on'),
   /** Origins whose pages may call the service from a browser (fetch.spec.whatwg.org, CORS). Unset: none. */
   corsOrigins: optional('CORS_ORIGINS', parsers.origins),
   /** Proxies whose `X-Forwarded-For` is believed: their number, or their addresses. */
-  trustProxy: required('TRUST_PROXY', parsers.proxies, 'off'),
+  trustProxy: withDefault('TRUST_PROXY', parsers.proxies, 'off'),
 
   /** File of the certificate and its chain, in PEM. If set, the service speaks TLS only. */
   tlsCertFile: optional('TLS_CERT_FILE', parsers.anyText),
@@ -73,20 +73,20 @@ export const VARIABLES = {
   /** URL of the provider's keys. Unset: as the provider's discovery document says. */
   authJwksUrl: optional('AUTH_JWKS_URL', parsers.secureUrl),
   /** What the identity provider calls the scope `plants:create`. */
-  authScope: required('AUTH_SCOPE', parsers.scope, 'plants:create'),
+  authScope: withDefault('AUTH_SCOPE', parsers.scope, 'plants:create'),
 
   /** Time in milliseconds for which a stopping service still serves, while others learn that it stops. */
-  shutdownDelay: required('SHUTDOWN_DELAY', parsers.duration('0s', '300s'), '0s'),
+  shutdownDelay: withDefault('SHUTDOWN_DELAY', parsers.duration('0s', '300s'), '0s'),
   /** Maximum time in milliseconds of the rest of a stop. */
-  shutdownTimeout: required('SHUTDOWN_TIMEOUT', parsers.duration('1s', '600s'), '25s'),
+  shutdownTimeout: withDefault('SHUTDOWN_TIMEOUT', parsers.duration('1s', '600s'), '25s'),
 
   /** Lowest severity that is logged. */
-  logLevel: required('LOG_LEVEL', parsers.logLevel, 'info'),
+  logLevel: withDefault('LOG_LEVEL', parsers.logLevel, 'info'),
   /** Which requests are logged. */
-  logRequests: required('LOG_REQUESTS', parsers.oneOf('all', 'errors', 'none'), 'errors'),
+  logRequests: withDefault('LOG_REQUESTS', parsers.oneOf('all', 'errors', 'none'), 'errors'),
 
   /** Whether this is production: JSON logs, and no token at the first start. */
-  production: required('NODE_ENV', parsers.nodeEnv, 'development'),
+  production: withDefault('NODE_ENV', parsers.nodeEnv, 'development'),
 };
 
 type Variables = typeof VARIABLES;

@@ -35,7 +35,7 @@ function listForms(name: string): readonly string[] {
   return SECRETS.includes(secret) ? [secret, `${secret}_FILE`] : [name];
 }
 
-/** Variables of `import`, the driver, and Node.js, which reads others before the file. */
+/** Variables that `import`, the PostgreSQL driver and Node.js read. Node.js reads others before it loads this file. */
 const OTHER_NAMES = /^(PLANT_STORE_URL|PG\w+|NODE_TLS_\w+|SSL_\w+|TZ)$/;
 const NAMES = Object.values(VARIABLES).map(({ name }) => name);
 const OWN_NAMES = [...SECRETS, ...NAMES].flatMap(listForms);

@@ -76,8 +76,8 @@ export interface Engine {
   /** Makes durable what an earlier process has left, before the service acknowledges any of it or a restore begins. */
   recover?(store: DataSource): Promise<void>;
   /**
-   * Begins a transaction that reads a snapshot, or fills tables, for which all others that write wait. @throws Error if it
-   * would not see every acknowledged plant in time, or if others write to what is to be filled
+   * Begins a transaction that reads a snapshot, or one that fills tables. While tables are filled, all other writers wait.
+   * @throws Error if it would not see every acknowledged plant in time, or if others write to what is to be filled
    */
   begin(
     runner: QueryRunner,
@@ -91,15 +91,16 @@ export interface Engine {
   readLines(runner: QueryRunner, query: LinesQuery): AsyncIterable<Buffer>;
 }
 
-/** Writes plants and uses of tokens. The event loop never waits for stable storage. */
+/** Writes plants and uses of tokens, and inspects the store for the service. The event loop never waits for stable storage. */
 export abstract class Writer {
   abstract readonly statements: Statements;
   /** Commits that are worth being in flight at once. */
   abstract readonly concurrency: number;
 
   /**
-   * Runs a statement as a transaction of its own. Resolves once it is durable to its rows, on SQLite if it returns none to
-   * the `count` of those that it changed. If the store is unavailable, it may be written. @throws QueryFailedError
+   * Runs a statement as a transaction of its own. Resolves to its rows once they are durable. On SQLite, a statement that
+   * returns no rows resolves to one row, with the `count` of the rows that it changed. A statement that fails because the
+   * store is unavailable may have been committed. @throws QueryFailedError
    */
   abstract query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>;
 
@@ -112,13 +113,16 @@ export abstract class Writer {
   /** Commits as an insert does, but no row. @throws the database's error */
   abstract commitNothing(): Promise<void>;
 
-  /** Told of a statement that failed on another connection. Ends the process, and returns a promise that never settles, if it must. */
+  /**
+   * The store calls this with the error of a statement on another connection. If a sync has failed, the writer ends the
+   * process, and returns a promise that never settles.
+   */
   awaitExitIfFatal?(error: unknown): Promise<never> | undefined;
 
   /** Aborts what would keep the process from exiting. */
   async abort(): Promise<void> {}
 
-  /** Waits for what is in flight, then closes connections of its own. */
+  /** Waits for the statements in progress, then closes connections of its own. Plants that still wait are group-commit.ts's. */
   async close(): Promise<void> {}
 
   /** Kills the process if it cannot exit in time: a thread that waits for a dead disk cannot be ended. */

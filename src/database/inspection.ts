@@ -5,11 +5,13 @@
  *    it, an operator's change would be noticed only by those plants that it harms.
  * 2. What it finds is a {@link StoreProblem}. From then on nothing begins to wait for the store: {@link StoreInspection.awaitInTime}
  *    refuses with 503 at once, until an inspection finds nothing any more.
- * 3. An inspection reads. A full disk, or a standby that is away, shows only when something is committed: so it commits
- *    nothing, as a create commits, if a monitor has asked or a request has failed, unless a create has committed by itself.
+ * 3. An inspection reads. A full disk, or a standby that is away, shows only when something is committed. If a monitor has asked
+ *    or a request has failed, the inspection therefore commits an empty transaction too, in the way of a create. It skips that
+ *    if a create has just committed.
  * 4. An inspection may fail or be late because the service is busy. That is a problem only if no create has committed since it
  *    began: load must not end the service.
- * 5. A create may fail before the next inspection begins. Then one begins at once, and its problem is the reason of the 503.
+ * 5. A request may fail before the next inspection begins. If its error may come from a store that was changed, an inspection
+ *    begins at once, and what it finds is the reason of the 503.
  */
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Config } from '../config/config.js';
@@ -30,7 +32,7 @@ const INTERVAL_MS = 1_000;
 const MAX_CHECK_MS = 2_000;
 /** How long creates may commit without an inspection before the log warns of it. */
 const MAX_UNINSPECTED_MS = 10_000;
-/** The longest time without a failed request that ends an outage in the log. */
+/** The log reports the end of an outage once no request has failed for this time, or for `waitTimeoutMs` if that is shorter. */
 const MAX_STEADY_MS = 5_000;
 
 @Injectable()

@@ -56,7 +56,10 @@ export class StoreSession {
     throw new Error(`the store has other tables, which no backup would have: ${what}`);
   }
 
-  /** To be called before rows are read in the order of their key, if that may be lost. @throws DamageError naming an id that is there twice */
+  /**
+   * Must be called before rows are read in the order of their key. If an inspection has found a problem, two rows may have one
+   * key, and the second one would be skipped. @throws DamageError naming an id that is there twice
+   */
   async assertUnique({ name, key }: LinesQuery['table']): Promise<void> {
     if (this.problems.length === 0) return;
     const [row] = await this.query<{ id: unknown }>(

@@ -12,7 +12,7 @@ let entities: Promise<Entity[]> | undefined;
 
 /** Loads the entities of every module, from its files `*.entity`: for commands, which do without Nest's modules. */
 export function loadEntities(): Promise<Entity[]> {
-  // Each inspection asks for them, once a second.
+  // Each opening of a store asks for them, and on SQLite each inspection that follows a finding.
   return (entities ??= importEntities());
 }
 

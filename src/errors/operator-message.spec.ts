@@ -1,8 +1,9 @@
 /** @engine sqlite */
 import { expect, it } from '@jest/globals';
-import { createSecret } from '../auth/tokens/token.entity.js';
+import { createSecret } from '../auth/tokens/token-secret.js';
 import { ConfigError } from '../config/environment.js';
-import { describeError, describeReason, redact, toExitCode } from './operator-message.js';
+import { describeError, describeReason, toExitCode } from './operator-message.js';
+import { redact } from './redact.js';
 
 const SECRET = createSecret();
 const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl-_x';

@@ -7,7 +7,7 @@
  * 2. With two requests in the list, a further one destroys the connection, and with it the responses. A client that does not
  *    pipeline may have two, as its next request can arrive before Node reports that the former response was sent.
  * 3. A request after a response with `Connection: close` is not processed (RFC 9112, section 9.6), as its client would not
- *    learn the outcome. The request before it is in the list once more in its place.
+ *    learn the outcome. In its place the list has the request before it a second time.
  * 4. A connection whose last response says `close` is closed gently: Node reads and drops what still comes until the client
  *    closes its side, for a second at most. If the service closed it with bytes unread, the system would send a reset, which
  *    takes the response from a client that is still sending.
@@ -45,7 +45,7 @@ export class Connections {
   }
 
   /** From now on, the last response of each connection ends it. */
-  endAll(): void {
+  closeAfterResponses(): void {
     this.isEnding = true;
     for (const requests of this.open.values()) {
       const last = requests.at(-1)?.response;
@@ -61,8 +61,7 @@ export class Connections {
       const last = requests.at(-1);
       const isClosing = !socket.writable || last?.response.getHeader('connection') === 'close';
       // This closes the socket too. Unlike socket.destroy(), it drops a body that is still arriving.
-      if (requests.length === MAX_PIPELINED || (isClosing && !last)) request.destroy();
-      if (socket.destroyed) return;
+      if (requests.length === MAX_PIPELINED || (isClosing && !last)) return void request.destroy();
       if (isClosing && last) {
         // Takes a place, so that a third request still ends the connection.
         requests.push(last);

@@ -33,7 +33,7 @@ export class Drain {
     // Meanwhile load balancers learn from /readyz, or from the sender of the signal, to send requests elsewhere.
     await sleep(shutdownDelay);
     this.phase = 'draining';
-    this.connections.endAll();
+    this.connections.closeAfterResponses();
     const closed = once(server, 'close');
     // http.Server's own close() would end idle connections at once, and with them requests on their way.
     TcpServer.prototype.close.call(server);

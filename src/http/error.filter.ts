@@ -89,7 +89,7 @@ export class ErrorFilter extends BaseExceptionFilter {
     const { method, originalUrl } = request;
     // Handlers throw this class too.
     if (error instanceof NotFoundException && error.message === `Cannot ${method} ${originalUrl}`)
-      return this.routes.refuse(originalUrl.split('?', 1)[0] ?? '');
+      return this.routes.createRefusal(originalUrl.split('?', 1)[0] ?? '');
     if (!(error instanceof HttpException) && this.isHttpError(error))
       return new HttpException(this.getHttpErrorMessage(error), error.statusCode, { cause: error });
     const isOfStore =

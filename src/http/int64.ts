@@ -6,6 +6,7 @@ import {
   type ArgumentMetadata,
   type PipeTransform,
 } from '@nestjs/common';
+import { splitNumber } from 'lossless-json';
 
 declare global {
   interface JSON {
@@ -26,30 +27,20 @@ export function toBigInt(value: unknown): unknown {
   return Number.isSafeInteger(value) ? BigInt(value as number) : value;
 }
 
-const LITERAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+const LITERAL = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const MAX_DIGITS = 19;
-const POWERS_OF_TEN = Array.from({ length: MAX_DIGITS }, (_, zeros) => 10n ** BigInt(zeros));
 
 /**
  * Reads a JSON number (RFC 8259, section 6) from its digits, never through a double. As in JSON Schema, `7.0` and `7e2` are
  * integers. @returns the int64; undefined if the text is no integer or is out of range
  */
 export function parseInt64(literal: string): bigint | undefined {
-  const match = LITERAL.exec(literal);
-  if (!match) return undefined;
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
-  const digits = whole + fraction;
-  let start = 0;
-  while (digits[start] === '0') start++;
-  // The expression /0+$/ would scan each run of zeros once for each zero.
-  let end = digits.length;
-  while (end > start && digits[end - 1] === '0') end--;
-  if (end === start) return 0n;
-  // The number is the digits × 10^zeros: below zero it has a fraction, far above it overflows.
-  const zeros = Number(exponent) - fraction.length + digits.length - end;
-  const power = POWERS_OF_TEN[zeros];
-  if (power === undefined || end - start + zeros > MAX_DIGITS) return undefined;
-  const id = BigInt(sign + digits.slice(start, end)) * power;
+  if (!LITERAL.test(literal)) return undefined;
+  const { sign, digits, exponent } = splitNumber(literal);
+  const zeros = exponent - digits.length + 1;
+  // Below zero the number has a fraction, far above it overflows.
+  if (zeros < 0 || exponent >= MAX_DIGITS) return undefined;
+  const id = BigInt(sign + digits + '0'.repeat(zeros));
   return isInt64(id) ? id : undefined;
 }
 

@@ -24,7 +24,7 @@ import {
 import type { Request } from 'express';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
 import { ApiException, ERRORS } from '../errors/error-codes.js';
-import { redact } from '../errors/operator-message.js';
+import { redact } from '../errors/redact.js';
 import { parseInt64 } from './int64.js';
 import { bodies } from './turns.js';
 
@@ -61,8 +61,8 @@ const PARSED_WHEN_READ: PropertyDescriptor & ThisType<Request & { readonly rawBo
 };
 
 /**
- * Whether bytes are sent (RFC 9112, section 6.3), or a media type tells of a body that is empty. That of a GET has no meaning
- * (RFC 9110, section 9.3.1), and is not read.
+ * Whether bytes are sent (RFC 9112, section 6.3), or a media type tells of a body that is empty. The body of a GET or HEAD has no
+ * meaning (RFC 9110, section 9.3.1), and is not read.
  */
 function hasBody({ headers, method }: Request): boolean {
   if (method === 'GET' || method === 'HEAD') return false;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { Request, Response } from 'express';
 import type { ApiException, LogMembers } from '../errors/error-codes.js';
-import { redact } from '../errors/operator-message.js';
+import { redact } from '../errors/redact.js';
 
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- Express's types are extended like this

@@ -41,7 +41,7 @@ export class Routes {
   }
 
   /** Makes the error of a request that has no route: it names what there is. RFC 9110, section 15.5.6: a 405 has `Allow`. */
-  refuse(path: string): ApiException {
+  createRefusal(path: string): ApiException {
     const route = this.find(path);
     if (!route) return new ApiException(ERRORS.NO_SUCH_PATH, this.describe());
     const allow = route.methods.join(', ');

@@ -88,7 +88,7 @@ export function serveDocument(app: NestExpressApplication, config: Config): void
     const name = request.path.slice(1);
     const isFile = FILES.includes(name);
     if (!isFile && name !== '' && name !== 'swagger-ui-init.js')
-      throw app.get(Routes).refuse(request.baseUrl + request.path);
+      throw app.get(Routes).createRefusal(request.baseUrl + request.path);
     response.set({ ...HEADERS, ...(isFile && { 'cache-control': 'max-age=3600' }) });
     next();
   });

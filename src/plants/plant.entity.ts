@@ -28,7 +28,7 @@ export type UncommittedPlant = Omit<Plant, 'createdAt'>;
 /** The fields in which plants with the same content may differ: who created them, and when. */
 export const AUDIT: readonly string[] = ['createdBy', 'createdAt'] satisfies (keyof Plant)[];
 
-/** The fields of a plant's content but for the id. */
+/** The fields of a plant's content but for the id. A new Plant has them all, as .swcrc sets useDefineForClassFields. */
 export const CONTENT = Object.keys(new Plant()).filter(
   (field) => field !== 'id' && !AUDIT.includes(field),
 ) as readonly (keyof UncommittedPlant)[];

@@ -4,7 +4,8 @@ import { Logger as NestLogger, type LoggerService } from '@nestjs/common';
 import type PinoPretty from 'pino-pretty';
 import { pino, stdTimeFunctions, type DestinationStream, type Level, type Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { escapeControls, escapeLines, formatStack, redact } from '../errors/operator-message.js';
+import { formatStack } from '../errors/operator-message.js';
+import { escapeControls, escapeLines, redact } from '../errors/redact.js';
 
 /** Matches the contexts in which Nest logs a start. Its wiring is for developers, and a failed start has its own message. */
 const NEST_STARTUP =
@@ -83,7 +84,7 @@ function openNonBlocking(): number {
   }
 }
 
-/** The blanks contain no line feeds: a search from each of many would take time that grows with their square. */
+/** The first frame of a stack. The class of blanks has no line feed: a text of many would take time that grows with their square. */
 const STACK = /\n[^\S\n]+at /;
 
 /**

@@ -1,7 +1,7 @@
 /** @engine sqlite */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token-secret.js';
 import { service, startService } from '../support/own.js';
 import { INVALID_TOKEN, NO_TOKEN } from './refusals.js';
 

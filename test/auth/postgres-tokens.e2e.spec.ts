@@ -1,7 +1,7 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it, jest } from '@jest/globals';
-import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token-secret.js';
 import { MAX_WAITING } from '../../src/auth/wait-limit.js';
 import type { ErrorDto } from '../../src/errors/error.dto.js';
 import { ERRORS } from '../../src/errors/error-codes.js';

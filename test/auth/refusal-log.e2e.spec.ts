@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token-secret.js';
 import { Forger, seconds } from '../support/forger.js';
 import { IdentityProvider, SigningKey } from '../support/identity-provider.js';
 import { Service } from '../support/service.js';

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { hasSecretForm, createSecret } from '../../src/auth/tokens/token.entity.js';
+import { hasSecretForm, createSecret } from '../../src/auth/tokens/token-secret.js';
 import { MIGRATIONS } from '../../src/database/schema.js';
 import { runCli, runHere, type Ran } from '../support/cli.js';
 import { cli, makeStore, store } from '../support/own.js';

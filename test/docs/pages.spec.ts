@@ -35,14 +35,15 @@ it.each(globSync('{*.md,docs/*.md,drill/*.md}'))(
 describe('the folders of src in docs/architecture.md', () => {
   const [, section = ''] = read('docs/architecture.md').split('\n## The folders of `src`\n');
   const [table = ''] = section.split('\n## ');
-  const rows = Array.from(table.matchAll(/^\| `(\w+)` +\| +(\d+) \|/gm));
+  const matches = table.matchAll(/^\| `(\w+)` +\| +(\d+) \|/gm);
+  const rows = Array.from(matches, ([, folder = '', said = '']) => [folder, said] as const);
 
   it('are those of .dependency-cruiser.js, in its order', () => {
     const folders = read('.dependency-cruiser.js').matchAll(/^ {2}'(\w+)',$/gm);
-    expect(rows.map(([, name]) => name)).toEqual(Array.from(folders, ([, name]) => name));
+    expect(rows.map(([name]) => name)).toEqual(Array.from(folders, ([, name]) => name));
   });
 
-  it.each(rows)('have so many lines, to a tenth: %s', (_row, folder, said) => {
+  it.each(rows)('have so many lines, to a tenth: %s', (folder, said) => {
     const files = globSync(`src/${folder}/**/*.ts`).filter((path) => !path.endsWith('.spec.ts'));
     const lines = files.reduce((sum, path) => sum + read(path).split('\n').length - 1, 0);
     expect({

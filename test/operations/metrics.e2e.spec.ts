@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { VERSION } from '../../src/config/config.js';
-import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token-secret.js';
 import { ERRORS } from '../../src/errors/error-codes.js';
 import { PRINT_ARRIVALS } from '../support/cli.js';
 import { parseMetrics, samplesOf, valueOf, type Metrics } from '../support/monitor.js';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { passed } from '../cli/backups.js';
 import { readConfig } from '../../src/config/environment.js';
 import { StoreSession } from '../../src/database/store-session.js';
-import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token-secret.js';
 import { runHere } from '../support/cli.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { PostgresStore } from '../support/postgres-store.js';

@@ -7,7 +7,7 @@ import { Controller, Get, Module } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Client as Postgres } from 'pg';
 import { Repository } from 'typeorm';
-import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token-secret.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { runCli } from '../support/cli.js';
 import { Monitor, valueOf } from '../support/monitor.js';

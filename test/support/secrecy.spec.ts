@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { describe, expect, it } from '@jest/globals';
-import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token-secret.js';
 import { assertSecrecy, Log, recordSecrets } from './secrecy.js';
 
 /** Checks a log of this text. The log is emptied, as every test is checked too. */

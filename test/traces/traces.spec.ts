@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseEnv, promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createSecret } from '../../src/auth/tokens/token.entity.js';
+import { createSecret } from '../../src/auth/tokens/token-secret.js';
 import { ENGINE } from '../support/engine.js';
 import { end, listen } from '../support/local-server.js';
 import { cli, makeStore, store } from '../support/own.js';

@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.js';
 import { ApiException, InvalidTokenException } from '../../errors/error-codes.js';
 import type { Principal } from '../principal.js';
 import { SCOPES, toProviderWord, type Scope } from '../scopes.js';
-import { hashToken } from '../tokens/token.entity.js';
+import { hashToken } from '../tokens/token-secret.js';
 import { WaitLimit } from '../wait-limit.js';
 import { ProviderKeys } from './provider-keys.js';
 
@@ -60,7 +60,7 @@ export class JwtVerifier implements OnApplicationBootstrap, OnApplicationShutdow
     if (!JWS.test(token)) throw new InvalidTokenException(MALFORMED);
     try {
       const header = jose.decodeProtectedHeader(token) as jose.JWSHeaderParameters;
-      // This wait has no place among the few verifications. Those refuse any other algorithm.
+      // A wait for a key does not count among the few verifications. A token with another algorithm does not wait: it is refused.
       if (ALGORITHMS.includes(header.alg ?? '')) await this.keys.ensureKey(header);
       const options = { forceRefresh: true, context: token };
       return this.find(hash) ?? (await this.cache.forceFetch(hash, options)).principal;

@@ -27,7 +27,8 @@ import { TOKEN_SCOPES } from '../scopes.js';
 import { Stopwatch } from '../stopwatch.js';
 import { MAX_WAITING, WaitLimit } from '../wait-limit.js';
 import { LastUsed } from './last-used.js';
-import { hashToken, hasSecretForm, isActive, Token } from './token.entity.js';
+import { isActive, Token } from './token.entity.js';
+import { hashToken, hasSecretForm } from './token-secret.js';
 
 const CACHE_TTL_MS = 4_000;
 const REFRESH_AFTER_MS = 2_000;

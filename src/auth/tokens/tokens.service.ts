@@ -2,7 +2,8 @@ import { In, IsNull, type Repository } from 'typeorm';
 import { COMMAND } from '../../config/config.js';
 import type { Store } from '../../database/store.js';
 import { toCommitError } from '../../database/store-errors.js';
-import { createSecret, getExpiry, hashToken, isActive, listLast, Token } from './token.entity.js';
+import { getExpiry, isActive, listLast, Token } from './token.entity.js';
+import { createSecret, hashToken } from './token-secret.js';
 
 /** What nobody knows if a commit has no response, and how to find out. */
 const MAYBE_CHANGED = `the tokens were changed: see \`${COMMAND} token list\``;

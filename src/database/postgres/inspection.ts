@@ -3,7 +3,8 @@
  * server, the role or the tables may be changed meanwhile. One statement reads the catalog, PostgreSQL's own tables, and
  * returns each difference as a finding with its reason, its remedy and its effect: rows are `hidden` from the role, something
  * is `missing`, plants are `unsafe`, or the server is `read-only`. While there is one, the service responds to creates with
- * 503. Of several the one with the lowest rank is told, as it may be the reason of the others.
+ * 503. The service reports the finding with the lowest rank, as it may be the reason of the others; `check` and `status` report
+ * all of them.
  *
  * 1. The server keeps what it reports as written, and the session writes and reads as requests need it (settings.ts).
  * 2. The store is in the first schema of search_path, where new tables would go, and the role sees no other store: otherwise a

@@ -53,7 +53,7 @@ const GO_BACK =
   'lead it back; if all plants are here (docs/operating.md#moving-to-a-copy), restart the service';
 
 export class PostgresInspector {
-  /** The number of inspections that have found a problem. */
+  /** The number of inspections that have found a problem, or have read a result that is not theirs. */
   generation = 0;
   private tables: readonly TableShape[] = [];
   private sql: string | undefined;

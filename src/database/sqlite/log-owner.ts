@@ -55,7 +55,7 @@ export function assertOwnLog(file: string): void {
   );
 }
 
-/** Makes a file without a log the owner of the next one. @throws Error if a service still runs on the file that it replaced */
+/** Writes the id of a file that has no log to `-id`, so that the next log belongs to this file. @throws Error if a service still runs on the file that it replaced */
 export function adoptFile(file: string): void {
   if (hasFilledLog(file) || hasKeptId(file)) return;
   using _lock = lockFile(file);

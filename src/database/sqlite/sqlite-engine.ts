@@ -90,7 +90,8 @@ export const sqlite: Engine = {
     return new SqliteWriter(options, () => describeExpected(store, opened.path));
   },
 
-  // On the one connection of the store, in whatever transaction it is. The end of a command looks at the names: assertInPlace.
+  // The queries run on the store's one connection, in whatever transaction is open. At the end of a command assertInPlace()
+  // checks where the files are.
   async inspect(store, access) {
     const database = getDatabase(store);
     const list: ListRows = <Row>(sql: string, ...parameters: readonly unknown[]) =>
@@ -118,7 +119,8 @@ export const sqlite: Engine = {
   lock: (store) => lockFile(getOpened(store).path),
 
   // A process killed before the sync leaves plants that can be read, but may not be on the disk: the commit of the id syncs
-  // the whole log. If no reader prevents it, the copy also mends what a failed sync has left.
+  // the whole log. If no reader prevents it, the checkpoint also writes all pages of the log to the
+  // file again, and so repairs what a failed sync has lost.
   async recover(store) {
     const file = getOpened(store).path;
     const [last] = await store.query<{ application_id: number }[]>('PRAGMA application_id');
@@ -160,7 +162,10 @@ function listNames(opened: OpenedFile, config: Config): OpenedFile[] {
   return [opened, { ...opened, path: getPath(config) }];
 }
 
-/** Whether a reader opens a file read-only: else it would remove a log as it closes; if there is none, it would leave one. */
+/**
+ * Whether the file has a log. A reader opens such a file read-only, as it would otherwise remove the log when it closes. It opens
+ * a file without a log for writing, as a read-only connection would make a log and leave it there.
+ */
 function hasLog(file: string): boolean {
   return existsSync(`${file}-wal`);
 }
