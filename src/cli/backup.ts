@@ -66,7 +66,9 @@ export async function restoreBackup(config: Config, file: string): Promise<Diges
   for (const { name } of target.tables) {
     const found = await target.query(`SELECT 1 FROM "${name}" LIMIT 1`);
     if (found.length > 0)
-      throw new Error(`the store has ${name}: restore needs an empty store; nothing was written`);
+      throw new Error(
+        `the store has ${name}: nothing was written; restore into an empty one, by another DATABASE_URL`,
+      );
   }
   await digestTables(backup, target);
   assertSame(await digestTables(target), formatDigests(digests));

@@ -19,7 +19,7 @@ export function addExportCommand(program: Command): void {
     .command('export')
     .description('write all plants, as of one moment, as NDJSON that import takes')
     .argument('[file]', 'the file, which is replaced; - is the standard output', '-')
-    .option('--audit', 'add who created each plant, and when: createdBy, createdAt (ms since 1970)')
+    .option('--audit', 'add who created each plant, and when: createdBy, createdAt')
     .addOption(
       new Option('--by <id>', 'only plants of one token, such as token:6, or jwt:SUB').argParser(
         toPrincipalId,
@@ -48,7 +48,8 @@ Examples:
       const rows = store.readLines({ table, columns, form: 'object', only });
       const plants = { count: 0 };
       using _progress = showProgress(() => `plants: read ${plants.count}`);
-      const lines = countLines(rows, plants);
+      const counted = countLines(rows, plants);
+      const lines = audit ? formatTimes(counted) : counted;
       if (file === '-') {
         for await (const chunk of lines) await writeOutput(chunk);
         return;
@@ -56,4 +57,14 @@ Examples:
       await makeFile(file, config, (path) => writeFile(path, lines));
       await printResult(program, `plants: ${plants.count}`, { plants });
     });
+}
+
+/** Writes when plants were created as ISO 8601 in UTC. A text cannot have what this looks for, as its quotes are escaped. */
+async function* formatTimes(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks)
+    yield Buffer.from(
+      chunk.toString().replaceAll(/(?<=,"createdAt":)\d+/g, (ms) => {
+        return JSON.stringify(new Date(Number(ms)));
+      }),
+    );
 }

@@ -59,6 +59,11 @@ const FIELDS: readonly string[] = ['id', ...CONTENT];
 const FINAL_ERROR =
   /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)|^UND_ERR_INVALID_ARG/;
 
+const ADVICE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: ': start the service, or name it by --url',
+  ERR_TLS_CERT_ALTNAME_INVALID: '; name the host by --url as the certificate does',
+};
+
 export class PlantImporter {
   /** Its abort ends the import early, with the reason of the abort. */
   readonly stopping = new AbortController();
@@ -192,10 +197,8 @@ export class PlantImporter {
     if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
     if (code === 'UND_ERR_INVALID_ARG')
       return 'the token has a character that no header can have: check it';
-    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-      return `${describeError(error)}; name the host by --url as the certificate does`;
     // A service with TLS closes connections that do not begin with a handshake.
     const isClosed = /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code) && this.counts.sent === 0;
-    return describeError(error) + (isClosed ? ' (is it https?)' : '');
+    return describeError(error) + (isClosed ? ' (is it https?)' : (ADVICE[code] ?? ''));
   }
 }

@@ -91,6 +91,7 @@ async function inspectService({ managementHost, managementPort }: Config, ownSto
     if (store !== ownStore) reasons.push(`another store: ${store}`);
     return { url, state: statusCode === 200 ? 'ready' : 'not ready', version, store, reasons };
   } catch (error) {
-    return { url, state: 'no response', reasons: [describeError(error)] };
+    const advice = 'if the service runs, set its MANAGEMENT_PORT here';
+    return { url, state: 'no response', reasons: [`${describeError(error)}: ${advice}`] };
   }
 }

@@ -71,7 +71,9 @@ describe('export', () => {
         .map((line) => JSON.parse(line) as object);
     };
     const all = created.map(([createdBy, createdAt, name], id) =>
-      createdBy === null ? { id, name } : { id, name, createdBy, createdAt },
+      createdBy === null
+        ? { id, name }
+        : { id, name, createdBy, createdAt: new Date(createdAt).toISOString() },
     );
     expect(await read('--audit')).toEqual(all);
     for (const [id, [by]] of created.entries())

@@ -71,7 +71,8 @@ it.each([
   expect(await run('check')).toEqual({ code: 0, stdout: passed(2, 1), stderr: '' });
   expect(await run(`restore ${file}`)).toMatchObject({
     code: 1,
-    stderr: 'error: the store has plants: restore needs an empty store; nothing was written\n',
+    stderr:
+      'error: the store has plants: nothing was written; restore into an empty one, by another DATABASE_URL\n',
   });
 });
 

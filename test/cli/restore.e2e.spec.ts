@@ -86,7 +86,7 @@ it.each([
   expect(await cli(target, `restore ${file}`)).toEqual({
     code: 1,
     stdout: '',
-    stderr: `error: the store has ${kind}: restore needs an empty store; nothing was written\n`,
+    stderr: `error: the store has ${kind}: nothing was written; restore into an empty one, by another DATABASE_URL\n`,
   });
   expect(await contentOf(target)).toEqual(before);
 });

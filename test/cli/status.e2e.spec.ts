@@ -93,10 +93,12 @@ it('status says what the store is not, and, as a start does, what can change or 
   );
 });
 
+const ADVICE = 'if the service runs, set its MANAGEMENT_PORT here';
+
 it('status of a store that is there without a service: 1', async () => {
   await run('migrate');
   const { code, stdout } = await run('status --json');
-  const reasons = [expect.any(String)];
+  const reasons = [`connect ECONNREFUSED 127.0.0.1:1: ${ADVICE}`];
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({
     store: { plants: 0, activeTokens: 0, nextExpiry: null, lastBackup: null },
@@ -115,8 +117,8 @@ it.each([
     }),
     `not ready; lifecycle: starting; store: no\\u001b${'x'.repeat(300)}; another version: 1.0.0; another store: SQLite /x`,
   ],
-  ['{"error":{},"details":{}}', 'no response; another program has this port'],
-  ['<html>', 'no response; another program has this port'],
+  ['{"error":{},"details":{}}', `no response; another program has this port: ${ADVICE}`],
+  ['<html>', `no response; another program has this port: ${ADVICE}`],
 ])('status shows the whole reason in words', async (body, service) => {
   await run('migrate');
   const other = createServer((_request, response) => void response.writeHead(503).end(body));

@@ -245,7 +245,10 @@ describe('createTestingModule() and createNestApplication()', () => {
     await post('{"id":"x","name":"oak"}').expect(400, invalid);
     await request(app.getHttpServer())
       .get('/nowhere')
-      .expect(404, { error: 3000, message: 'no such path: there is POST /plants' });
+      .expect(
+        404,
+        /^{"error":3000,"message":"no such path: there is (.*, )?POST \/plants(, .*)?"}$/,
+      );
   });
 
   it('overrideProvider() replaces a provider of the service', async () => {

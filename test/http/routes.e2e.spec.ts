@@ -37,7 +37,9 @@ it('every route but the public ones responds with 401 without a token', async ()
 
 const NO_SUCH_PATH = {
   error: 3000,
-  message: 'no such path: there is POST /plants; documentation at /docs',
+  message: expect.stringMatching(
+    /^no such path: there is (.*, )?POST \/plants(, .*)?; documentation at \/docs$/,
+  ),
 };
 
 describe('another path: 404', () => {
@@ -69,11 +71,12 @@ describe('another path: 404', () => {
   });
 
   it('responds to HEAD with the same status and no body', async () => {
+    const get = await service.client.send({ method: 'GET', path: '/x' });
     const { status, headers, text } = await service.client.send({ method: 'HEAD', path: '/x' });
     expect({ status, text }).toEqual({ status: 404, text: '' });
     expect(headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
-      'content-length': `${JSON.stringify(NO_SUCH_PATH).length}`,
+      'content-length': `${get.text.length}`,
     });
   });
 });
