@@ -37,7 +37,7 @@ export class StoreUnusableError extends Error {
   constructor(cause: unknown) {
     const advice = cause instanceof SchemaError ? SCHEMA_ERRORS[cause.kind][1] : '';
     super(`DATABASE_URL: the store cannot be opened: ${describeError(cause)}${advice}`, { cause });
-    // TypeOrmModule would log it at each try. That of the cause says where it failed.
+    // TypeOrmModule would log this stack at each try. The stack of the cause says where it failed.
     delete this.stack;
   }
 }
@@ -113,13 +113,13 @@ export function toStoreUnavailable(error: unknown): StoreUnavailableException {
   return new StoreUnavailableException(describeError(error), { cause: error });
 }
 
-/** Whether to retry a start that failed with this error. */
-export function isUnavailableAtStart(error: unknown): boolean {
+/** Whether the error may pass by itself: a start is tried again, and an inspection is late as long as creates commit. */
+export function isTransient(error: unknown): boolean {
   const reason = toStoreError(error);
   if (reason instanceof StoreProblem) return reason.finding.effect === 'read-only';
   if (!(reason instanceof StoreUnavailableException)) return false;
   const { cause } = reason;
-  // Without a cause it is a warning that a commit did not wait.
+  // Without a cause it is a timeout, no session, a closed store, messages out of order, or a commit that did not wait.
   if (!Error.isError(cause) || CONNECTION_LOST.test(cause.message)) return true;
   return isUnavailable(cause) && !means(cause, 'final');
 }
