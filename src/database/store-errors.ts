@@ -65,6 +65,11 @@ export class StoreProblem extends StoreUnavailableException {
 /** Plants are neither inserted nor found, though the database reports no error: a problem of the store may be behind it. */
 export class KeptOutException extends StoreUnavailableException {}
 
+/** Found in what is stored; src/errors/operator-message.ts says what to do. */
+export class DamageError extends Error {
+  readonly code = 'DAMAGE';
+}
+
 /** Texts of pg's errors for a broken connection, which have no code (brianc/node-postgres#2780). */
 const CONNECTION_LOST =
   /^(timeout exceeded when trying to connect|Connection terminated|timeout expired)/;
@@ -72,6 +77,11 @@ const CONNECTION_LOST =
 /** The driver's error, which TypeORM wraps. */
 function unwrap(error: unknown): unknown {
   return error instanceof QueryFailedError ? error.driverError : error;
+}
+
+/** Whether a table was renamed or dropped: SQLite has no code for that. */
+function isMissingTable(error: unknown): boolean {
+  return Error.isError(error) && error.message.startsWith('no such table');
 }
 
 /** Whether a driver's error says that the store is unavailable, so that a later try may succeed. */
@@ -83,22 +93,12 @@ function isUnavailable(error: unknown): boolean {
   return isConnecting || means(error, 'unavailable') || isMissingTable(error);
 }
 
-/** Whether a table was renamed or dropped: SQLite has no code for that. */
-function isMissingTable(error: unknown): boolean {
-  return Error.isError(error) && error.message.startsWith('no such table');
-}
-
 /** Whether a store that is no longer what its migrations made may be behind an error that a request has got. */
 export function mayBeSymptom(error: unknown): boolean {
   const reason = toStoreError(error);
   if (reason instanceof KeptOutException || !(reason instanceof ApiException)) return true;
   const { cause } = reason;
   return means(cause, 'symptom') || isMissingTable(cause);
-}
-
-/** Found in what is stored; src/errors/operator-message.ts says what to do. */
-export class DamageError extends Error {
-  readonly code = 'DAMAGE';
 }
 
 /** Returns StoreUnavailableException if a later try may succeed, else the error as it is. */
