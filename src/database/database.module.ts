@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import { Logger, Writer } from './engine.js';
 import { StoreInspection } from './inspection.js';
 import { openStore, type Store } from './store.js';
-import { isUnavailableAtStart } from './store-errors.js';
+import { isTransient } from './store-errors.js';
 import { loadEntities } from './tables.js';
 
 /** Provides the opened store, its writer and its inspection. Tries again every 3 s while the database is unavailable. */
@@ -21,7 +21,7 @@ export class DatabaseModule {
             autoLoadEntities: true,
             retryAttempts: Infinity,
             verboseRetryLog: true,
-            toRetry: ({ cause }: Error) => isUnavailableAtStart(cause),
+            toRetry: ({ cause }: Error) => isTransient(cause),
           }),
           dataSourceFactory: async (options) => {
             await warnOfUnlisted(Object.values(options?.entities ?? []));

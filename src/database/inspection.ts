@@ -19,7 +19,7 @@ import { AvailabilityLog } from '../errors/availability-log.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { Logger, Writer } from './engine.js';
 import {
-  isUnavailableAtStart,
+  isTransient,
   mayBeSymptom,
   StoreProblem,
   TOO_LONG,
@@ -145,7 +145,7 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
       await withTimeout(work, this.timeoutMs);
       this.report(undefined);
     } catch (error) {
-      if (isUnavailableAtStart(error) && this.committedAt >= began) {
+      if (isTransient(error) && this.committedAt >= began) {
         this.reportLate(error);
         return;
       }

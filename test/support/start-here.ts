@@ -1,6 +1,6 @@
 import { readConfig } from '../../src/config/environment.js';
 import { Logger } from '../../src/database/engine.js';
-import { isUnavailableAtStart } from '../../src/database/store-errors.js';
+import { isTransient } from '../../src/database/store-errors.js';
 import { openStore } from '../../src/database/store.js';
 import { toExitCode, toOperatorMessage } from '../../src/errors/operator-message.js';
 import type { Ran } from './cli.js';
@@ -27,7 +27,7 @@ export async function startHere(
     await store.writer.inspect();
     await store.writer.commitNothing();
   } catch (error) {
-    if (isUnavailableAtStart(error))
+    if (isTransient(error))
       throw new Error('the service would wait for the store', { cause: error });
     code = toExitCode(error);
     stderr.write(`${toOperatorMessage(error).replace(/^/gm, 'error: ')}\n`);
