@@ -43,6 +43,7 @@ const STYLE = `
     .swagger-ui .responses-table thead { display: none; }
     .swagger-ui .responses-table :is(tbody, tr, td) { display: block; width: auto; }
     .swagger-ui .responses-table td { padding: 4px 0; }
+    .swagger-ui :is(.highlight-code, .curl-command) pre { padding-bottom: 44px; }
   }
   .swagger-ui .responses-table .response-col_links { display: none; }
 `;
