@@ -17,6 +17,21 @@ export const RESPONSE_HEADERS: Headers = { ...REQUEST_ID, ...documentRateLimit(1
 /** The errors of a JSON body, for `@Authenticated()` of an operation that has one. */
 export const BODY_ERRORS = [ERRORS.INVALID_JSON, ERRORS.MEDIA_TYPE, ERRORS.TOO_LARGE] as const;
 
+/** Errors that every operation can give. */
+const EVERY_OPERATION: readonly ErrorCode[] = [
+  ERRORS.BAD_REQUEST,
+  ERRORS.NO_TOKEN,
+  ERRORS.INVALID_TOKEN,
+  ERRORS.INSUFFICIENT_SCOPE,
+  ERRORS.REQUEST_TIMEOUT,
+  ERRORS.RATE_LIMITED,
+  ERRORS.INTERNAL,
+  ERRORS.STORE_UNAVAILABLE,
+  ERRORS.OVERLOADED,
+  ERRORS.SHUTTING_DOWN,
+  ERRORS.IDENTITY_PROVIDER_UNAVAILABLE,
+];
+
 /**
  * Guards an operation, reads its JSON body for `@Body()`, and documents its token and its errors. Its module imports AuthModule. It
  * stands at a class or at its methods, not at both, as each would count the request.
@@ -27,56 +42,56 @@ export function Authenticated(
   scope: Scope,
   ...errors: readonly ErrorCode[]
 ): MethodDecorator & ClassDecorator {
-  const own = Map.groupBy(errors, ({ status }) => status);
-  /** Documents errors of one status, with those of the operation. */
-  const document = (rows: readonly ErrorCode[], description: string, headers?: Headers) => {
-    const status = rows[0]?.status ?? 0;
-    const all = [...rows, ...(own.get(status) ?? [])];
-    own.delete(status);
-    return ApiError(all, description, headers);
-  };
+  const byStatus = Map.groupBy([...EVERY_OPERATION, ...errors], ({ status }) => status);
+  const documented = documentStatuses(scope);
   return applyDecorators(
     RequiredScope(scope),
     UseGuards(OperationGuard),
     ApiBearerAuth('bearerAuth'),
-    document([ERRORS.BAD_REQUEST], 'unexpected error', documentRateLimit(150)),
-    document(
-      [ERRORS.NO_TOKEN, ERRORS.INVALID_TOKEN],
+    ...Array.from(byStatus, ([status, rows]) => {
+      const messages = rows.map(({ message }) => message).join('; ');
+      const [description, headers] = documented[status] ?? [messages, documentRateLimit(150)];
+      return ApiError(rows, description, headers);
+    }),
+  );
+}
+
+/** The description and the headers of each status that every operation can have. */
+function documentStatuses(
+  scope: Scope,
+): Readonly<Record<number, readonly [description: string, headers?: Headers]>> {
+  const challenge = 'The challenge of RFC 6750, section 3';
+  return {
+    400: ['unexpected error', documentRateLimit(150)],
+    401: [
       'no bearer token, or an invalid or expired one',
       {
         'WWW-Authenticate': documentHeader(
-          'The challenge of RFC 6750, section 3; with `error="invalid_token"` where a token was sent',
+          `${challenge}; with \`error="invalid_token"\` where a token was sent`,
           'Bearer realm="plant-store", error="invalid_token"',
         ),
       },
-    ),
-    document([ERRORS.INSUFFICIENT_SCOPE], describeForbidden(scope), {
-      'WWW-Authenticate': documentHeader(
-        'The challenge of RFC 6750, section 3, with the scope that is required',
-        `Bearer realm="plant-store", error="insufficient_scope", scope="${scope}"`,
-      ),
-    }),
-    document([ERRORS.REQUEST_TIMEOUT], 'the request did not arrive in time: send it again'),
-    document(
-      [ERRORS.RATE_LIMITED],
+    ],
+    403: [
+      describeForbidden(scope),
+      {
+        'WWW-Authenticate': documentHeader(
+          `${challenge}, with the scope that is required`,
+          `Bearer realm="plant-store", error="insufficient_scope", scope="${scope}"`,
+        ),
+      },
+    ],
+    408: ['the request did not arrive in time: send it again'],
+    429: [
       "over the token's rate limit, where the operator has set one: try again later",
       { ...RETRY_AFTER, ...documentRateLimit(0) },
-    ),
-    document([ERRORS.INTERNAL], 'a fault of the service'),
-    document(
-      [
-        ERRORS.STORE_UNAVAILABLE,
-        ERRORS.OVERLOADED,
-        ERRORS.SHUTTING_DOWN,
-        ERRORS.IDENTITY_PROVIDER_UNAVAILABLE,
-      ],
+    ],
+    500: ['a fault of the service'],
+    503: [
       'overloaded, shutting down, or the store or the identity provider unavailable: try again later',
       RETRY_AFTER,
-    ),
-    ...Array.from(own.values(), (rows) =>
-      ApiError(rows, rows.map(({ message }) => message).join('; '), documentRateLimit(150)),
-    ),
-  );
+    ],
+  };
 }
 
 function describeForbidden(scope: Scope): string {
