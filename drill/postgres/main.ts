@@ -11,6 +11,7 @@ import { MessageProxy } from './message-proxy.js';
 import { changeStore } from './operators.js';
 import { Pair, storeOf } from './pair.js';
 import { restoreBackups } from './restores.js';
+import { poisonConnections } from './toxics.js';
 
 /** Milliseconds of a freeze, longer than any request may wait. */
 const FREEZE_MS = 8_000;
@@ -47,6 +48,7 @@ const scenarios = await runParts({
   operators: () => changeStore(rounds),
   restores: () => restoreBackups(rounds),
   messages: spoilMessages,
+  toxics: poisonConnections,
 });
 finish(scenarios);
 
