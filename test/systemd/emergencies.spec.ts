@@ -73,8 +73,9 @@ it('the disk is full', async () => {
 });
 
 it('a token leaked', async () => {
-  const lines = linesOf('A token leaked').replaceAll(/\b6\b/g, '1');
-  const output = await run(`${lines}\n`);
+  const verify = linesOf('A token leaked').replace('plant_...', '$TOKEN');
+  const lines = linesOf('A token leaked', 'revoke 6').replaceAll(/\b6\b/g, '1');
+  const output = await run(`${verify}\n${lines}\n`);
   expect(output).toContain('revoked 1: nursery (1)\n');
   expect(output).toMatch(
     /^{"id":1,"name":"alder","createdBy":"token:1","createdAt":"20\d\d-.*Z"}\nplant_\w{38}$/m,
@@ -86,7 +87,7 @@ it('a certificate ends', async () => {
     `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout tls.key -out tls.crt -days ${days} \
       -subj /CN=localhost 2>/dev/null; openssl x509 -noout -fingerprint -in tls.crt\n`;
   const output = await run(
-    `${make(5)}${linesOf('TLS')}${make(30)}${linesOf('A certificate ends')}sleep 1
+    `${make(5)}${linesOf('TLS')}${make(30)}${linesOf('A certificate ends', 'tls.key /etc/plant-store')}sleep 1
     openssl s_client -connect $(grep -o '127[.0-9:]*' ${folder}/log | tail -n 1) </dev/null 2>/dev/null |
       openssl x509 -noout -fingerprint\n`,
   );

@@ -50,7 +50,7 @@ interface Found {
 }
 
 const GO_BACK =
-  'lead it back; if all plants are here (docs/operating.md#moving-to-a-copy), restart the service';
+  'lead it back; if it was moved on purpose and all plants are here (docs/operating.md#moving-to-a-copy), restart the service';
 
 export class PostgresInspector {
   /** The number of inspections that have found a problem, or have read a result that is not theirs. */
