@@ -157,7 +157,7 @@ function getDatabase({ driver }: DataSource): ExactDatabase {
 }
 
 function listNames(opened: OpenedFile, config: Config): OpenedFile[] {
-  return [opened, { ...opened, path: getPath(config) }];
+  return [opened, { ...opened, path: getPath(config), mayBeLink: true }];
 }
 
 /** Whether a reader opens a file read-only: else it would remove a log as it closes; if there is none, it would leave one. */
