@@ -37,6 +37,17 @@ it('if an inspection finds nothing, a plant that is kept out has its own reason'
   expect(await inspection.explainFailure(error)).toBe(error);
 });
 
+it('what the inspection in progress finds is the reason, though the next one may find nothing', async () => {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const results = [promise];
+  const inspection = inspectionThat(() => results.shift() ?? Promise.resolve());
+  const available = inspection.assertAvailable().catch((error: unknown) => error);
+  const explained = inspection.explainFailure(new Error('a column must not be null'));
+  reject(problem);
+  expect(await explained).toBe(problem);
+  await available;
+});
+
 it('a failure that has a reason does not wait for an inspection', async () => {
   const inspection = inspectionThat(() => Promise.reject(problem));
   const error = new StoreUnavailableException('the connection broke');
