@@ -20,6 +20,7 @@ it.each([
   new Error('there is no unique constraint matching the ON CONFLICT specification'),
   new Error('no such table: plants'),
   Object.assign(new Error('malformed'), { code: 'SQLITE_CORRUPT_VTAB' }),
+  Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' }),
   Object.assign(new Error('no right'), { code: '42501' }),
 ])(
   'the reason of what may be a symptom is the problem that an inspection finds: %s',

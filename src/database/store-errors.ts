@@ -99,7 +99,7 @@ function isMissingTable(error: unknown): boolean {
 }
 
 /** Codes of what an operator's change of the store may cause, such as a table that was renamed, or a file that was overwritten. */
-const SYMPTOM_CODES = /^(SQLITE_(CORRUPT|NOTADB|READONLY)|42)/;
+const SYMPTOM_CODES = /^(SQLITE_(CORRUPT|IOERR|NOTADB|READONLY)|42)/;
 
 /** Whether a store that is no longer what its migrations made may be behind an error that a request has got. */
 export function mayBeSymptom(error: unknown): boolean {
