@@ -42,6 +42,8 @@ interface Change {
   madeAt?: bigint;
   /** The first 503 behind it. */
   refusedAt?: bigint;
+  /** Whether every request sent after the first 503 must get one, until this is false again. */
+  refusesAll?: boolean;
 }
 
 /** What the clients of one store were told. */
@@ -74,6 +76,17 @@ export class Ledger {
     this.change.madeAt = process.hrtime.bigint();
   }
 
+  /** The change is made, and from the first 503 until {@link allow} there must be no other response. */
+  forbid(): void {
+    this.endChange();
+    this.change.refusesAll = true;
+  }
+
+  /** What refuses every request is about to be undone. */
+  allow(): void {
+    this.change.refusesAll = false;
+  }
+
   /** Milliseconds from the change to the first 503; undefined until then. */
   get unnoticed(): number | undefined {
     const { madeAt = 0n, refusedAt } = this.change;
@@ -91,6 +104,8 @@ export class Ledger {
     const isDoubtful = isFinal && this.isDoubtful(call);
     history.end(id, content, isDoubtful ? 'unknown' : kind, call);
     if (kind === 'refused' && this.change.madeAt !== undefined) this.change.refusedAt ??= at;
+    const { refusedAt = at, refusesAll = false } = this.change;
+    if (isFinal && refusesAll && call > refusedAt) scenario.learn(`${kind} after the first 503`);
     scenario.counts[kind] += 1;
     scenario.longest = Math.max(scenario.longest, took);
     if (kind === 'wrong') scenario.learn(text);

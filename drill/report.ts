@@ -1,16 +1,20 @@
+import { randomInt } from 'node:crypto';
 import { program } from 'commander';
 import { describeRun, medianOf, number, report, table, type Cells } from '../bench/markdown.js';
 import type { Scenario } from './ledger.js';
 import { CLIENTS } from './load.js';
 
-const { quick, only } = program
+const { quick, only, seed, states } = program
   .name('npm run drill:… --')
   .option('--quick', 'do little', false)
   .option('--only <part>', 'do only one part')
+  .option('--seed <n>', 'repeat the states of a run', Number, randomInt(2 ** 30))
+  .option('--states <n>', 'make so many states', Number)
   .parse()
-  .opts<{ quick: boolean; only?: string }>();
-/** Whether a drill does little. */
-export { quick };
+  .opts<{ quick: boolean; only?: string; seed: number; states?: number }>();
+/** Whether a drill does little; what its states are drawn from, and how many. */
+export { quick, seed };
+export const stateCount = states ?? (quick ? 6 : 500);
 
 /** Runs the parts of a drill one after the other, or the one of `--only`. */
 export async function runParts(parts: Readonly<Record<string, () => Promise<Scenario[]>>>) {

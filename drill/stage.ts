@@ -58,6 +58,12 @@ export class Service {
     return this.process?.monitor;
   }
 
+  /** The last error in its log, such as why the store is unavailable. */
+  get lastError(): string {
+    const lines = this.process?.output.split('\n') ?? [];
+    return lines.findLast((line) => line.includes('"level":"error"')) ?? '';
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.process?.signal(signal);
   }
@@ -68,8 +74,8 @@ export class Service {
     await this.process?.exited;
   }
 
-  async restart(): Promise<void> {
-    await this.end();
+  async restart(signal?: NodeJS.Signals): Promise<void> {
+    await this.end(signal);
     await this.start();
   }
 
@@ -116,6 +122,12 @@ export class Stage {
       if (performance.now() - since > RECOVERY_MS) throw new Error(`too long until ${what}`);
       await sleep(20);
     }
+  }
+
+  /** Ends the load and the service, and checks nothing. */
+  async abandon(): Promise<void> {
+    await this.load.stop();
+    await this.service.end();
   }
 
   /** Ends the load, and checks every plant and response. */

@@ -7,10 +7,12 @@ import { strikeGardens } from '../gardens.js';
 import { Scenario } from '../ledger.js';
 import { finish, quick, runParts } from '../report.js';
 import { disturb, Service, Stage } from '../stage.js';
+import { proveStates } from '../states.js';
 import { MessageProxy } from './message-proxy.js';
 import { changeStore } from './operators.js';
 import { Pair, storeOf } from './pair.js';
 import { restoreBackups } from './restores.js';
+import { openPlace } from './states.js';
 import { poisonConnections } from './toxics.js';
 
 /** Milliseconds of a freeze, longer than any request may wait. */
@@ -46,6 +48,7 @@ const scenarios = await runParts({
   failover: failOver,
   gardens: killBoth,
   operators: () => changeStore(rounds),
+  states: () => proveStates(openPlace),
   restores: () => restoreBackups(rounds),
   messages: spoilMessages,
   toxics: poisonConnections,

@@ -8,11 +8,11 @@ import { Service } from '../stage.js';
 import { storeOf } from './pair.js';
 
 /** The service's role: no superuser, from whom row-level security would hide nothing. */
-const ROLE = 'plants';
-const MAKE_ROLE = `CREATE ROLE ${ROLE} LOGIN; GRANT CREATE ON SCHEMA public TO ${ROLE}`;
+export const ROLE = 'plants';
+export const MAKE_ROLE = `CREATE ROLE ${ROLE} LOGIN; GRANT CREATE ON SCHEMA public TO ${ROLE}`;
 /** The key of plants, as the first migration makes it. */
-const KEY = '"PK_7056d6b283b48ee2bb0e53bee60"';
-const TABLES = ['plants', 'tokens', 'backups', 'plant_store_migrations'];
+export const KEY = '"PK_7056d6b283b48ee2bb0e53bee60"';
+export const TABLES = ['plants', 'tokens', 'backups', 'plant_store_migrations'];
 
 /** What operators do to the table beside load, and what undoes it. Each text is one transaction. */
 const CHANGES: readonly (readonly [
@@ -122,7 +122,7 @@ export async function changeStore(times: number): Promise<Scenario[]> {
 }
 
 /** Makes a store on another server with the tokens of the first, so that it would take plants. */
-async function copyTokens(from: PostgresStore, server: PostgresServer): Promise<void> {
+export async function copyTokens(from: PostgresStore, server: PostgresServer): Promise<void> {
   const to = storeOf(server);
   await to.execute(MAKE_ROLE);
   const { code, stderr } = await runCli(['migrate'], {
@@ -136,6 +136,6 @@ async function copyTokens(from: PostgresStore, server: PostgresServer): Promise<
     SELECT * FROM json_populate_recordset(NULL::tokens, '${row?.tokens}')`);
 }
 
-function urlOf({ port }: { readonly port: number }): string {
+export function urlOf({ port }: { readonly port: number }): string {
   return `postgres://${ROLE}@127.0.0.1:${port}/postgres`;
 }

@@ -9,11 +9,14 @@ import { Scenario } from '../ledger.js';
 import { finish, quick, runParts } from '../report.js';
 import { revokeTokens } from '../revocations.js';
 import { disturb, type Stage } from '../stage.js';
+import { proveStates } from '../states.js';
+
 import { setClock } from './clock.js';
 import { failDisk, FAULTS } from './io-errors.js';
 import { cutPower } from './power-cuts.js';
 import { changeStore } from './operators.js';
 import { faultIn } from './replay.js';
+import { openPlace } from './states.js';
 
 // `npm run drill:sqlite`: power cuts, I/O errors, a full disk, kills, a frozen service, and operators.
 
@@ -56,6 +59,8 @@ const scenarios = await runParts({
       service.restart(),
     ),
   operators: () => changeStore(times),
+
+  states: () => proveStates(openPlace),
   clock: () => setClock(times),
   revoked: () => revokeTokens(quick ? 1 : 5, new SqliteStore()),
 });

@@ -141,20 +141,20 @@ function fileChanges(store: SqliteStore): Change[] {
 }
 
 /** Does what the service says. */
-async function follow({ service }: Stage): Promise<void> {
-  const readiness = await service.monitor?.until(503, 'store');
-  const message = readiness?.details.store?.message;
+export async function follow({ service }: Stage): Promise<void> {
+  // Another change may be told of until the next inspection.
+  const message = await service.monitor?.untilProblem('back by `');
   const [command] = listCommands(message);
   if (command === undefined) throw new Error(`no command: ${String(message)}`);
   await run('sh', ['-c', command]);
 }
 
-async function followAndRestart(stage: Stage): Promise<void> {
+export async function followAndRestart(stage: Stage): Promise<void> {
   await follow(stage);
   await restart(stage);
 }
 
-async function restart({ service }: Stage): Promise<void> {
+export async function restart({ service }: Stage): Promise<void> {
   await service.end('SIGTERM');
   await service.start();
 }

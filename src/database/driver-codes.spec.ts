@@ -5,7 +5,7 @@ const MEANINGS = ['unavailable', 'final', 'symptom', 'refused'] as const;
 
 // Neighbours that differ: a row hides no code of a row below it.
 it.each([
-  ['SQLITE_IOERR_FSYNC', 'unavailable final'],
+  ['SQLITE_IOERR_FSYNC', 'unavailable final symptom'],
   ['SQLITE_READONLY_DBMOVED', 'unavailable final symptom refused'],
   ['SQLITE_FULL', 'unavailable final refused'],
   ['SQLITE_ERROR', 'final refused'],

@@ -14,7 +14,7 @@ type Meaning =
 /** The first row whose expression matches a code counts. */
 const ROWS: readonly (readonly [RegExp, ...Meaning[]])[] = [
   // SQLite (sqlite.org/rescode.html). Extended codes start with these. A disk that failed may have stored the commit.
-  [/^SQLITE_IOERR/, 'unavailable', 'final'],
+  [/^SQLITE_IOERR/, 'unavailable', 'final', 'symptom'],
   [/^SQLITE_(CORRUPT|NOTADB|READONLY)/, 'unavailable', 'final', 'symptom', 'refused'],
   [/^SQLITE_(BUSY|LOCKED|FULL|CANTOPEN|PROTOCOL|NOMEM)/, 'unavailable', 'final', 'refused'],
   [/^SQLITE_/, 'final', 'refused'],

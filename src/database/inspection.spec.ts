@@ -20,6 +20,7 @@ it.each([
   new Error('there is no unique constraint matching the ON CONFLICT specification'),
   new Error('no such table: plants'),
   Object.assign(new Error('malformed'), { code: 'SQLITE_CORRUPT_VTAB' }),
+  Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' }),
   Object.assign(new Error('no right'), { code: '42501' }),
 ])(
   'the reason of what may be a symptom is the problem that an inspection finds: %s',
@@ -35,6 +36,17 @@ it('if an inspection finds nothing, a plant that is kept out has its own reason'
   const inspection = inspectionThat(() => Promise.resolve());
   const error = new KeptOutException('kept out');
   expect(await inspection.explainFailure(error)).toBe(error);
+});
+
+it('what the inspection in progress finds is the reason, though the next one may find nothing', async () => {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const results = [promise];
+  const inspection = inspectionThat(() => results.shift() ?? Promise.resolve());
+  const available = inspection.assertAvailable().catch((error: unknown) => error);
+  const explained = inspection.explainFailure(new Error('a column must not be null'));
+  reject(problem);
+  expect(await explained).toBe(problem);
+  await available;
 });
 
 it('a failure that has a reason does not wait for an inspection', async () => {

@@ -105,9 +105,9 @@ export class StoreInspection implements OnModuleInit, OnApplicationShutdown {
    */
   async explainFailure(error: unknown): Promise<unknown> {
     if (mayBeSymptom(error)) {
-      // The one in progress may have begun before the failure.
+      // The one in progress may have begun before the failure, but a problem that it finds may be gone at the next one.
       await this.current;
-      await this.inspect();
+      if (!this.problem) await this.inspect();
       if (this.problem) return this.problem;
     }
     return this.recordFailure(error);

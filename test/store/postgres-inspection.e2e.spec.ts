@@ -347,7 +347,18 @@ describe('a partitioned table of plants', () => {
     // No lock on a partition keeps an inspection waiting.
     await own.execute('BEGIN; LOCK TABLE rest IN ACCESS EXCLUSIVE MODE');
     expect((await started.client().create({ id: 2n, name: 'oak' })).status).toBe(200);
-    await own.execute('COMMIT; ALTER TABLE plants DETACH PARTITION half');
+    // A partition that is renamed, or in another schema, is still there.
+    await own.execute('COMMIT; CREATE SCHEMA parts; ALTER TABLE half SET SCHEMA parts');
+    await own.execute('ALTER TABLE parts.half RENAME TO later');
+    const until = performance.now() + 2_500;
+    while (performance.now() < until) {
+      expect(await started.monitor.ready()).toMatchObject({ status: 200 });
+      expect((await started.client().create({ id: 2n, name: 'oak' })).status).toBe(200);
+    }
+    await own.execute(
+      'ALTER TABLE parts.later SET SCHEMA public; ALTER TABLE later RENAME TO half',
+    );
+    await own.execute('ALTER TABLE plants DETACH PARTITION half');
     const { details: away } = await started.monitor.until(503, 'store');
     expect(away.store?.message).toContain(
       'the table half was replaced, or taken away, while the service runs',

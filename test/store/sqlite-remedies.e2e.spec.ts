@@ -1,6 +1,6 @@
 /** @engine sqlite */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, rmSync, symlinkSync, truncateSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { cli, makeStore, sqlite as store } from '../support/own.js';
@@ -57,6 +57,14 @@ describe('what the message says keeps every acknowledged plant', () => {
   it('what is moved away is moved back, and the service goes on', async () => {
     const moves: readonly (readonly [reason: RegExp, make: () => unknown])[] = [
       [/: put it back by `mv '/, () => renameSync(file(), elsewhere())],
+      [
+        // A start through the link would look for the log beside the file itself.
+        /: put it back by `mv '.*s.sqlite' '.*store.sqlite'`$/,
+        () => {
+          renameSync(file(), elsewhere());
+          symlinkSync(elsewhere(), file());
+        },
+      ],
       [
         // Another file is there now.
         /: put it back by `mv .*store.sqlite' '.*store.sqlite.new' && mv '/,

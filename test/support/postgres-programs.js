@@ -1,11 +1,12 @@
 // @ts-check
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
+import { promisify } from 'node:util';
 
 const READY = 'database system is ready to accept';
 
@@ -56,7 +57,8 @@ export async function initialize(data) {
   if (USER.uid !== undefined) chownSync(data, USER.uid, USER.gid);
   const options = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
   const initdb = join(await programs(), 'initdb');
-  execFileSync(initdb, ['-D', data, ...options], { ...USER, cwd: data, stdio: 'pipe' });
+  // Others of this process go on meanwhile.
+  await promisify(execFile)(initdb, ['-D', data, ...options], { ...USER, cwd: data });
 }
 
 /**

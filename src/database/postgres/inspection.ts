@@ -148,7 +148,7 @@ SELECT (SELECT json_agg(problems ORDER BY rank, what) FROM problems) AS problems
   to_regproc('run_command_on_workers') IS NOT NULL AS has_workers,
   ${mayReadServer ? '(SELECT system_identifier::text FROM pg_control_system())' : 'NULL'} AS server,
   (SELECT oid FROM pg_database WHERE datname = current_database())::text AS database,
-  (SELECT json_object_agg(translate(ident, '"', ''), oid::text) FROM parts) AS tables`;
+  (SELECT json_object_agg(oid::text, translate(ident, '"', '')) FROM parts) AS tables`;
 
 /** A generated key and its sequence, with their names quoted. */
 export type Sequence = Readonly<{ table: string; key: string; sequence: string }>;

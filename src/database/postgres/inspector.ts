@@ -46,6 +46,7 @@ interface Found {
   /** The server's own identifier; null if the role may not read it. */
   readonly server: string | null;
   readonly database: string;
+  /** The names by the OIDs, which a partition keeps when it is renamed. */
   readonly tables: Readonly<Record<string, string>> | null;
 }
 
@@ -136,10 +137,9 @@ export class PostgresInspector {
       return report('DATABASE_URL leads to another server than when the service started', GO_BACK);
     if (database !== origin.database)
       return report('another database has taken the name of the store', GO_BACK);
-    const former = Object.entries(origin.tables ?? {});
-    const replaced = former.find(([name, oid]) => tables?.[name] !== oid);
-    if (!replaced) return [];
-    const what = `the table ${replaced[0]} was replaced, or taken away, while the service runs`;
+    const replaced = Object.keys(origin.tables ?? {}).find((oid) => !tables?.[oid]);
+    if (replaced === undefined) return [];
+    const what = `the table ${origin.tables?.[replaced]} was replaced, or taken away, while the service runs`;
     return report(what, 'put the former one back, or restart the service');
   }
 

@@ -3,28 +3,31 @@
  * start finds a log (the file `-wal`, which has the latest commits) by the name of its file.
  *
  * 1. A file has one name: a hard link, or a mount of the file alone, would have a log and a lock of its own.
- * 2. Each name leads to the file that was opened. After a rename or a removal, a commit would be in a file that the next start
- *    does not find. With another log, or another index of it, processes would not see each other's commits.
+ * 2. Each name is that of the file that was opened. After a rename or a removal, a commit would be in a file that the next start
+ *    does not find, or whose log it does not find, if a link has the name: it looks beside the file. With another log, or
+ *    another index of it, processes would not see each other's commits.
  *
  * put-back.ts says how to put a file back. The writer's thread loads this file: its imports are as writer.worker.ts says.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import type { Finding } from '../store-errors.ts';
 import { unsafe } from './inspection.ts';
 
-export type OpenedFile = Readonly<{ path: string; dev: bigint; ino: bigint }>;
+/** `mayBeLink`: the path is as configured. */
+export type OpenedFile = Readonly<{ path: string; dev: bigint; ino: bigint; mayBeLink?: true }>;
 
 /** Suffixes of the files of a store. `-shm` is the index of the log; files.ts and log-owner.ts tell of the last two. */
 export const STORE_SUFFIXES = ['', '-wal', '-journal', '-shm', '-lock', '-id'];
 
 export function identifyFile(path: string): OpenedFile {
-  const { dev, ino } = statSync(path, { bigint: true });
+  const { dev, ino } = lstatSync(path, { bigint: true });
   return { path, dev, ino };
 }
 
-/** Whether a name still leads to the file that was opened. @throws Error if this user cannot enter the folder */
-export function isInPlace({ path, dev, ino }: OpenedFile): boolean {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+/** Whether the file that was opened still has its name. @throws Error if this user cannot enter the folder */
+export function isInPlace({ path, dev, ino, mayBeLink }: OpenedFile): boolean {
+  const find = mayBeLink ? statSync : lstatSync;
+  const found = find(path, { bigint: true, throwIfNoEntry: false });
   return found?.ino === ino && found.dev === dev;
 }
 
@@ -45,13 +48,11 @@ export function findAlias(file: string): Finding | undefined {
 export function describeMount(paths: readonly string[]): Finding | undefined {
   const list = '/proc/self/mountinfo';
   if (!existsSync(list)) return undefined;
-  const mounts = readFileSync(list, 'utf8')
-    .split('\n')
-    .map((line) => line.split(' ')[4]);
+  const lines = readFileSync(list, 'utf8').split('\n');
+  const mounts = lines.map((line) => line.split(' ')[4]);
   const mount = paths.find((path) => mounts.includes(path.replace(/[ \t\n\\]/g, escapeOctal)));
-  return mount === undefined
-    ? undefined
-    : unsafe(`${mount} is itself a mount`, 'mount its folder, with all files of the store');
+  if (mount === undefined) return undefined;
+  return unsafe(`${mount} is itself a mount`, 'mount its folder, with all files of the store');
 }
 
 /** Escapes a character as /proc/self/mountinfo does (proc_pid_mountinfo(5)). */

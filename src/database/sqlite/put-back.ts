@@ -47,7 +47,8 @@ export function describeMoved({ path, ino }: OpenedFile, store: OpenStore): Find
   const replaced = `${path} was removed or replaced while the service runs`;
   if (path.startsWith(`${file}-`)) return unsafe(replaced, 'put it back, or restart the service');
   if (path !== file) return unsafe(replaced, `let it lead to ${quote(file)} again`);
-  const exists = existsSync(file);
+  // A link to the file itself is no other file.
+  const exists = existsSync(file) && statSync(file, { bigint: true }).ino !== ino;
   const keepNew = exists
     ? `; to keep the file that is there now, stop the service, then \`${moveAside(`${file}-wal`, 'old')}\``
     : '';

@@ -159,7 +159,7 @@ function getDatabase({ driver }: DataSource): ExactDatabase {
 }
 
 function listNames(opened: OpenedFile, config: Config): OpenedFile[] {
-  return [opened, { ...opened, path: getPath(config) }];
+  return [opened, { ...opened, path: getPath(config), mayBeLink: true }];
 }
 
 /**
