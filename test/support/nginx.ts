@@ -41,7 +41,8 @@ export const upstreamLine = (port: number): string => `server 127.0.0.1:${port} 
 /** nginx with `deploy/nginx/plant-store.conf`, in its own folder. */
 export class Nginx {
   private constructor(
-    private readonly folder: string,
+    /** Where it has its files, those of bodies in `client_body`. */
+    readonly folder: string,
     private readonly child: ChildProcessWithoutNullStreams,
     /** The port of HTTP. */
     readonly port: number,
