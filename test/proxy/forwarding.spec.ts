@@ -123,4 +123,15 @@ describe('the response and both logs have the same X-Request-Id', () => {
     await client.send({ method: 'GET', path: `/${'a'.repeat(190)}${service.token}`, headers: {} });
     await nginx.logged(/"" 404/);
   });
+
+  it('the access log has nothing of a path with an encoded token', async () => {
+    const secret = service.token.slice('plant_'.length);
+    const starts = ['plant%5f', '%70lant_', `${'a'.repeat(190)}plan%74_`, 'PLANT_', '%65yJ'];
+    for (const [index, start] of starts.entries()) {
+      const headers = { 'x-request-id': `encoded-${index}` };
+      await client.send({ method: 'GET', path: `/x/${start}${secret}`, headers });
+      await nginx.logged(new RegExp(` "" 404 \\S+ encoded-${index} `));
+    }
+    expect(nginx.accessLog).not.toContain(secret);
+  });
 });

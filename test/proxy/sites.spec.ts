@@ -30,7 +30,9 @@ async function testSite(files: (place: Place) => Record<string, string>, isTls: 
   socket.write(`POST /plants?access_token=${service.token} HTTP/1.1\r\nhost: localhost\r\n`);
   socket.write(`transfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(12_000)}`);
   expect(await text(socket)).toMatch(/^HTTP\/1.1 503 [^]*\r\nRetry-After: 1\r\n[^]*"error":5001,/);
+  await nginx.logged(/"POST \/plants" 503/);
   await nginx.stop();
+  // What it wrote to stderr would fail the test: support/assert-secrecy.ts.
 }
 
 it("the guide's files serve HTTPS; what nginx fails at is 503", async () => {
@@ -43,7 +45,8 @@ it("the guide's files serve HTTPS; what nginx fails at is 503", async () => {
       .replace('443', `127.0.0.1:${tlsPort}`)
       .replace('/etc/ssl/plants.crt', `${folder}/cert.pem`)
       .replace('/etc/ssl/private/plants.key', `${folder}/key.pem`)
-      .replaceAll('/var/log/nginx', folder),
+      .replace('/var/log/nginx/error.log', 'stderr')
+      .replace('/var/log/nginx', folder),
   });
   await testSite(files, true);
 });
