@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { client, nginx, service, startBehindNginx } from './proxied-service.js';
 import { Client } from '../support/client.js';
+import { RawConnection } from '../support/raw-connection.js';
 
 startBehindNginx({ TRUST_PROXY: '1', NODE_ENV: 'test' }, true);
 
@@ -101,6 +102,18 @@ describe('the response and both logs have the same X-Request-Id', () => {
     expect({ status, id }).toEqual({ status: 200, id: expect.stringMatching(expected) });
     await logged(id);
     await nginx.logged(new RegExp(` ${id} 127.0.0.1:${service.port} 200$`, 'm'));
+  });
+
+  it.each([
+    ['an unknown method', 'FOO', 'x'],
+    ['a control character in a header', 'POST', '\x01'],
+  ])('also where Node rejects %s', async (_name, method, value) => {
+    using connection = await RawConnection.open(nginx.port);
+    connection.write(`${method} /plants HTTP/1.1\r\nhost: localhost\r\nx: ${value}\r\n\r\n`);
+    const { status, headers } = await connection.read();
+    expect({ status, server: headers['server'] }).toEqual({ status: 400, server: 'nginx' });
+    const id = headers['x-request-id'] ?? '';
+    await nginx.logged(new RegExp(` ${id} 127.0.0.1:${service.port} 400$`, 'm'));
   });
 
   it('also where nginx responds itself', async () => {
