@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { client, nginx, service, startBehindNginx } from './proxied-service.js';
 import { Client } from '../support/client.js';
+import { RawConnection } from '../support/raw-connection.js';
 
 startBehindNginx({ TRUST_PROXY: '1', NODE_ENV: 'test' }, true);
 
@@ -103,6 +104,18 @@ describe('the response and both logs have the same X-Request-Id', () => {
     await nginx.logged(new RegExp(` ${id} 127.0.0.1:${service.port} 200$`, 'm'));
   });
 
+  it.each([
+    ['an unknown method', 'FOO', 'x'],
+    ['a control character in a header', 'POST', '\x01'],
+  ])('also where Node rejects %s', async (_name, method, value) => {
+    using connection = await RawConnection.open(nginx.port);
+    connection.write(`${method} /plants HTTP/1.1\r\nhost: localhost\r\nx: ${value}\r\n\r\n`);
+    const { status, headers } = await connection.read();
+    expect({ status, server: headers['server'] }).toEqual({ status: 400, server: 'nginx' });
+    const id = headers['x-request-id'] ?? '';
+    await nginx.logged(new RegExp(` ${id} 127.0.0.1:${service.port} 400$`, 'm'));
+  });
+
   it('also where nginx responds itself', async () => {
     const own = { ...client.headers, 'x-request-id': 'refused' };
     const path = '/plant-store-error/5001';
@@ -122,5 +135,16 @@ describe('the response and both logs have the same X-Request-Id', () => {
     await nginx.logged(/"GET \/a{199}" 404/);
     await client.send({ method: 'GET', path: `/${'a'.repeat(190)}${service.token}`, headers: {} });
     await nginx.logged(/"" 404/);
+  });
+
+  it('the access log has nothing of a path with an encoded token', async () => {
+    const secret = service.token.slice('plant_'.length);
+    const starts = ['plant%5f', '%70lant_', `${'a'.repeat(190)}plan%74_`, 'PLANT_', '%65yJ'];
+    for (const [index, start] of starts.entries()) {
+      const headers = { 'x-request-id': `encoded-${index}` };
+      await client.send({ method: 'GET', path: `/x/${start}${secret}`, headers });
+      await nginx.logged(new RegExp(` "" 404 \\S+ encoded-${index} `));
+    }
+    expect(nginx.accessLog).not.toContain(secret);
   });
 });

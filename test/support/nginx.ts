@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issueCertificate } from './certificate.js';
 import { freePort } from './postgres-programs.js';
+import { Log } from './secrecy.js';
 
 export const FRAGMENT = resolve('deploy/nginx/plant-store.conf');
 /** Debian's place of nginx, which only root has in its PATH. */
@@ -41,7 +42,8 @@ export const upstreamLine = (port: number): string => `server 127.0.0.1:${port} 
 /** nginx with `deploy/nginx/plant-store.conf`, in its own folder. */
 export class Nginx {
   private constructor(
-    private readonly folder: string,
+    /** Where it has its files, those of bodies in `client_body`. */
+    readonly folder: string,
     private readonly child: ChildProcessWithoutNullStreams,
     /** The port of HTTP. */
     readonly port: number,
@@ -87,7 +89,7 @@ export class Nginx {
   }
 
   async stop(): Promise<void> {
-    if (this.child.kill('SIGTERM')) await once(this.child, 'exit');
+    if (this.child.kill('SIGTERM')) await once(this.child, 'close');
     rmSync(this.folder, { recursive: true });
   }
 }
@@ -95,13 +97,13 @@ export class Nginx {
 /** Resolves to undefined once it serves, or to its output if it ends before. */
 function waitForWorkers(child: ChildProcessWithoutNullStreams): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
-    let log = '';
+    const log = new Log();
     child.stderr.on('data', (chunk: Buffer) => {
-      log += chunk.toString();
-      if (log.includes('start worker process ')) resolve(undefined);
+      log.write(chunk);
+      if (log.text.includes('start worker process ')) resolve(undefined);
     });
     child.on('error', reject);
-    child.on('exit', () => resolve(log));
+    child.on('exit', () => resolve(log.text));
   });
 }
 
