@@ -1,4 +1,5 @@
-import { expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { afterEach, expect, it, jest } from '@jest/globals';
 import type { Config } from '../config/config.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
 import { StoreInspection } from './inspection.js';
@@ -8,6 +9,11 @@ const problem = new StoreProblem({
   effect: 'hidden',
   what: 'there are two stores',
   remedy: 'rename one',
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+  jest.restoreAllMocks();
 });
 
 function inspectionThat(inspect: () => Promise<void>): StoreInspection {
@@ -53,5 +59,25 @@ it('a failure that has a reason does not wait for an inspection', async () => {
   const inspection = inspectionThat(() => Promise.reject(problem));
   const error = new StoreUnavailableException('the connection broke');
   expect(await inspection.explainFailure(error)).toBe(error);
+  expect(() => inspection.assertSound()).not.toThrow();
+});
+
+it('the log warns once creates have committed for ten seconds without an inspection that ends', async () => {
+  jest.useFakeTimers();
+  const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
+  const inspection = inspectionThat(() => new Promise(() => undefined));
+  inspection.onModuleInit();
+  const commitFor = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      await jest.advanceTimersByTimeAsync(1_000);
+      inspection.recordCommit();
+    }
+  };
+  await commitFor(10);
+  expect(error).not.toHaveBeenCalled();
+  await commitFor(5);
+  expect(error.mock.calls).toEqual([
+    [expect.stringMatching(/^the inspection of the store is unavailable: /)],
+  ]);
   expect(() => inspection.assertSound()).not.toThrow();
 });

@@ -1,6 +1,13 @@
 /** @engine sqlite */
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -38,13 +45,16 @@ it.each([
   ['folder', 1, /^error: [^\n]+\/folder is not a file\n$/],
   ['none/plants.ndjson', 74, /^error: none\/plants\.ndjson: ENOENT: [^\n]+\/none[^\n]+\n$/],
   ['/proc/x', 74, /^error: \/proc\/x: ENOENT: [^\n]+\n$/],
+  // The store itself was moved away: SQLite would play its log into the new file.
+  ['gone', 1, /^error: gone is not replaced: there is [^\n]+gone-wal, of a store [^\n]+\n$/],
   ['used', 1, /^error: used is not replaced: there is [^\n]+used-wal, of a store [^\n]+\n$/],
 ])('an export does not write to %s', async (file, code, message) => {
   mkdirSync(join(store.folder, 'folder'));
-  for (const name of ['used', 'used-wal']) writeFileSync(join(store.folder, name), 'x');
+  for (const name of ['gone-wal', 'used', 'used-wal']) writeFileSync(join(store.folder, name), 'x');
   const refusal = { code, stdout: '', stderr: expect.stringMatching(message) };
   expect(await cli(`export ${file}`)).toEqual(refusal);
   expect(readFileSync(join(store.folder, 'used'), 'utf8')).toBe('x');
+  expect(existsSync(join(store.folder, 'gone'))).toBe(false);
 });
 
 it('no file is left after a signal has ended the export', async () => {

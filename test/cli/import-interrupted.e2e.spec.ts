@@ -1,5 +1,5 @@
 /** @engine sqlite */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -83,6 +83,24 @@ it('ends at a signal, or once its token is refused, though a named pipe is silen
   child.kill('SIGTERM');
   expect(await ended).toEqual([null, 'SIGTERM']);
   closeSync(writer);
+});
+
+it('tells on a terminal how many plants are stored and refused so far', async () => {
+  const fifo = join(service.store.folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const writer = openSync(fifo, 'r+');
+  writeSync(writer, `${plants(2)}{nope\n`);
+  const command = `exec "${process.execPath}" dist/src/cli.js import "${fifo}"`;
+  const env = { PATH: process.env.PATH, ...variables() };
+  const child = spawn('script', ['--quiet', '--flush', '-c', command, '/dev/null'], { env });
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  // Until then it may tell of fewer.
+  while (!/2 stored, 1 refused|1 stored, 2 refused/.test(printed)) await sleep(20);
+  child.kill('SIGTERM');
+  await once(child, 'close');
+  closeSync(writer);
+  expect(printed).toContain('2 stored, 1 refused');
 });
 
 it('says once without a terminal that it waits for the service', async () => {

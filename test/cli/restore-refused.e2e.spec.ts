@@ -200,5 +200,12 @@ it('backup never replaces the store', async () => {
     }
   }
   for (const file of beside) rmSync(file);
+  // DATABASE_URL may lead to the store by a link.
+  const linked = { cwd: source.folder, env: { DATABASE_URL: 'sqlite:link' } };
+  for (const command of ['backup', 'export'])
+    expect(await runHere([command, source.path], linked)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`error: ${source.path} is a file of the store\n`),
+    });
   expect(await contentOf(source)).toEqual(before);
 });

@@ -1,6 +1,8 @@
 /** @engine sqlite */
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { userInfo } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ENDED, ServiceProcess } from '../support/service-process.js';
 
@@ -57,17 +59,29 @@ it.each<[string, () => unknown]>([
   expect(await service.stop()).toEqual(ENDED);
 });
 
-it('a terminal that is stopped does not stop the service', async () => {
-  // `script` makes a terminal, and stops reading it while nobody reads what it prints.
-  const under = ['sh', '-c', 'exec script --quiet --flush --return --command "$*" /dev/null', 'sh'];
+/** Starts the service anew, with a terminal that `script` makes, and after a command there. */
+async function startInTerminal(command = ''): Promise<void> {
+  const script = `exec script --quiet --flush --return --command "${command} $*" /dev/null`;
   const { store } = service;
   await service.kill();
   service = await ServiceProcess.start({
     store,
     token: 'none',
     env: { LOG_REQUESTS: 'all' },
-    under,
+    under: ['sh', '-c', script, 'sh'],
   });
+}
+
+it('a terminal that is stopped does not stop the service', async () => {
+  await startInTerminal();
+  // `script` stops reading it while nobody reads what it prints.
   service.stdout.pause();
   await send(REQUESTS);
+});
+
+it('a terminal that the user of the service may not open has the log', async () => {
+  const unprivileged = userInfo().uid === 0 ? 'setpriv --bounding-set=-all --inh-caps=-all' : '';
+  await startInTerminal(`chmod 0 \\$(tty); exec ${unprivileged}`);
+  await send(1);
+  while (!service.output.includes('GET 404')) await sleep(5);
 });

@@ -214,6 +214,28 @@ describe('a plant that was neither inserted nor found', () => {
   );
 });
 
+it('a stop waits for all plants that wait for a commit', async () => {
+  const own = await Service.start({ DATABASE_TIMEOUT: '60s' });
+  const groups = own.app.get(GroupCommit);
+  const unlock = await own.store.lock();
+  // They are so long that they take several commits.
+  const name = 'x'.repeat(60_000);
+  const stored = range(120).map((i) =>
+    groups.commit(Object.assign(new Plant(), { id: BigInt(i), name })),
+  );
+  const closed = own.app.close();
+  const server = own.app.getHttpServer();
+  while (server.listening) await sleep(5);
+  // The hooks of a stop that does not wait would end meanwhile.
+  await sleep(100);
+  await unlock();
+  const outcomes = await Promise.allSettled(stored);
+  await closed;
+  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(['fulfilled']));
+  expect(await own.store.count()).toBe(120);
+  await own.store.remove();
+});
+
 it('long plants share a commit up to 1 Mi characters', async () => {
   const busy = await Service.start({ DATABASE_TIMEOUT: '60s' });
   const sizes: number[] = [];
