@@ -358,6 +358,17 @@ describe('a partitioned table of plants', () => {
     await own.execute(
       'ALTER TABLE parts.later SET SCHEMA public; ALTER TABLE later RENAME TO half',
     );
+    // Attached to an index that is not deferrable, it keeps its own constraint.
+    await own.execute(`
+      ALTER TABLE plants DETACH PARTITION half; ALTER TABLE half DROP CONSTRAINT half_pkey;
+      ALTER TABLE half ADD PRIMARY KEY (id) DEFERRABLE;
+      ALTER TABLE plants ATTACH PARTITION half FOR VALUES FROM (0) TO (MAXVALUE)`);
+    const { details: deferrable } = await started.monitor.until(503, 'store');
+    expect(deferrable.store?.message).toContain('the key of the partition half of plants is defer');
+    expect(await started.client().create({ id: 3n, name: 'oak' })).toMatchObject(UNAVAILABLE);
+    await own.execute(readRemedy(String(deferrable.store?.message)));
+    await started.monitor.until(200);
+    expect((await started.client().create({ id: 3n, name: 'oak' })).status).toBe(200);
     await own.execute('ALTER TABLE plants DETACH PARTITION half');
     const { details: away } = await started.monitor.until(503, 'store');
     expect(away.store?.message).toContain(

@@ -138,6 +138,14 @@ problems (rank, effect, what, remedy) AS (
   FROM found JOIN pg_index ON indrelid = found.oid AND indnkeyatts = 1 AND NOT indimmediate
     JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0] AND attname = key JOIN pg_constraint ON conindid = indexrelid
   UNION ALL
+  -- A partition keeps its own constraint, under an index of the whole that is not deferrable.
+  SELECT 5, 'unsafe', format('the key of the partition %s of %s is deferrable, so that no repeat could be told from it', part.ident, whole),
+    format('run \`ALTER TABLE %1$s DETACH PARTITION %2$s; ALTER TABLE %2$s DROP CONSTRAINT %3$I; ALTER TABLE %1$s ATTACH PARTITION %2$s %4$s\`',
+      inhparent::regclass, part.ident, conname, pg_get_expr(relpartbound, part.oid))
+  FROM parts AS part JOIN found ON found.ident = whole AND found.oid <> part.oid JOIN pg_inherits ON inhrelid = part.oid
+    JOIN pg_class ON pg_class.oid = part.oid JOIN pg_index ON indrelid = part.oid AND indnkeyatts = 1 AND NOT indimmediate
+    JOIN pg_attribute ON attrelid = part.oid AND attnum = indkey[0] AND attname = key JOIN pg_constraint ON conindid = indexrelid
+  UNION ALL
   SELECT 7, 'unsafe', format('the role %I lacks %s on columns of %s', current_user, privilege, ident),
     format('run \`GRANT %s ON %s TO %I\` (docs/operating.md#roles)', privilege, ident, current_user)
   FROM cols, unnest(rights) AS privilege WHERE type IS NOT NULL AND attnum IS NOT NULL
