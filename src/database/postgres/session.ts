@@ -15,8 +15,8 @@ import { TOO_LONG, toStoreUnavailable } from '../store-errors.js';
 import { cancelStatement } from './cancel.js';
 import { OUT_OF_ORDER } from './client.js';
 
-/** How long a session may hang while others work, as a multiple of a statement's timeout. */
-const MAX_HANG_IN_TIMEOUTS = 10;
+/** How long a session may hang while others work, or all ten hang, as a multiple of a statement's timeout. */
+export const MAX_HANG_IN_TIMEOUTS = 10;
 
 export class Session {
   readonly on: PoolClient['on'];
