@@ -166,6 +166,26 @@ describe('a server that', () => {
     await operate('ALTER SYSTEM RESET statement_timeout', 'SELECT pg_reload_conf()');
   });
 
+  it('ends a statement that waits in a circle (40P01): 503', async () => {
+    await operate("ALTER SYSTEM SET deadlock_timeout = '400ms'");
+    await store.reload();
+    const one = plant();
+    await untilStored(one);
+    // Its own check comes too late, so that it is the service whose statement fails.
+    await store.execute(
+      `SET deadlock_timeout = '1h'; BEGIN; DELETE FROM plants WHERE id = ${one.id}`,
+    );
+    const response = service.client().create(one);
+    while (
+      (await store.rows("SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"))
+        .length === 0
+    );
+    await store.execute('LOCK TABLE plants IN ACCESS EXCLUSIVE MODE');
+    expect(await response).toMatchObject(UNAVAILABLE);
+    await store.execute('ROLLBACK; RESET deadlock_timeout');
+    await operate('ALTER SYSTEM RESET deadlock_timeout', 'SELECT pg_reload_conf()');
+  });
+
   it('fails for some plants: the others are stored, the service stays ready, one outage in the log', async () => {
     await store.execute(`
       CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
