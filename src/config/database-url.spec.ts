@@ -52,6 +52,8 @@ it.each([
   ['postgres://u:p@h/plants?sslmode=no-verify&application_name=x', undefined],
   ['postgres://h/plants?sslmode=disable', undefined],
   ['postgres://h/plants?ssl=0', UNKNOWN_PARAMETER],
+  ['postgres://h/plants?statement_timeout=1000&lock_timeout=1000', undefined],
+  ['postgres://h/plants?query_timeout=1000', UNKNOWN_PARAMETER],
   ['postgres://h/plants?sslmod=require', UNKNOWN_PARAMETER],
   ['postgres://u:SEC/RET?SECRET@h/plants', UNKNOWN_PARAMETER],
   ['postgres://h/plants?password=SECRET&RET', UNKNOWN_PARAMETER],

@@ -11,11 +11,14 @@ const POSTGRES_URL = /^postgres(ql)?:\/\/([^/?#]*@)?[^/?#@,]*\/[^/?#@]+(\?[^?#]*
 /** A blank makes the driver decode the address twice. */
 const BAD_ESCAPE = /\s|%(?![\da-f]{2})/i;
 
-/** `pg` reads these parameters and ignores others. `password` and `ssl` are left out: it may misread the value of `ssl`. */
+/**
+ * `pg` reads these parameters and ignores others. `password` and `ssl` are left out, as it may misread the value of `ssl`, and
+ * `query_timeout`, by which it gives a statement up that the server works on, in a session that nobody counts.
+ */
 const ALLOWED_SETTINGS = [
   ...['host', 'port', 'user', 'options', 'application_name', 'fallback_application_name'],
   ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
-  ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'query_timeout'],
+  ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'],
 ];
 /** The driver's parser reads these files, which may be missing for a moment. */
 const CERTIFICATE_FILES = /(?<=[?&])ssl(rootcert|cert|key)=[^&]*/g;

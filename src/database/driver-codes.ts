@@ -31,8 +31,8 @@ const ROWS: readonly (readonly [RegExp, ...Meaning[]])[] = [
   // 40003 statement_completion_unknown: the server does not know whether it has committed.
   [/^40003$/],
   // The server is read-only (25006), a transaction, lock or statement took too long (25P03, 25P04, 55P03, 57014), concurrent
-  // transactions conflict (40001), or a resource is used up (53).
-  [/^(25006|25P0[34]|40001|53...|55P03|57...)$/, 'unavailable', 'refused'],
+  // transactions conflict (40001) or wait for each other (40P01), or a resource is used up (53).
+  [/^(25006|25P0[34]|40001|40P01|53...|55P03|57...)$/, 'unavailable', 'refused'],
   // Every other SQLSTATE is about the statement, as in 23505 unique_violation.
   [/^[\dFHP][\dA-Z]{4}$/, 'refused'],
 ];

@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { createSecret } from '../auth/tokens/token-secret.js';
 import { ConfigError } from '../config/environment.js';
-import { describeError, describeReason, toExitCode } from './operator-message.js';
+import { describeError, describeReason, formatStack, toExitCode } from './operator-message.js';
 import { redact } from './redact.js';
 
 const SECRET = createSecret();
@@ -74,6 +74,42 @@ it.each([
 ])('describeError advises to grant a right: %s', (message, advice) => {
   const error = Object.assign(new Error(message), { code: '42501' });
   expect(describeError(error)).toBe(message + advice);
+});
+
+it.each([
+  [
+    '22P02',
+    'invalid input syntax for type integer: "SECRET"',
+    'invalid input syntax for type integer',
+  ],
+  ['22003', 'value "SECRET" is out of range for type integer', 'value'],
+  [
+    '22P02',
+    'ungültige Eingabesyntax für Typ integer: »SECRET«',
+    'ungültige Eingabesyntax für Typ integer',
+  ],
+  [
+    '22P02',
+    'invalid input syntax for type json: "a\nSECRET"',
+    'invalid input syntax for type json',
+  ],
+  ['SQLITE_ERROR', "bad JSON path: 'SECRET'", 'bad JSON path'],
+])('a plant is in no text of an error: %s, %s', (code, message, told) => {
+  const error = Object.assign(new Error(message), { code });
+  const cause = new Error('failed', { cause: error });
+  expect(describeError(error)).toBe(`${told} (${code})`);
+  expect(formatStack(cause)).toContain(`caused by Error: ${told} (${code})\n    at `);
+  expect(formatStack(cause)).not.toContain('SECRET');
+});
+
+it.each([
+  ['22023', 'invalid value for parameter "statement_timeout": "soon"'],
+  ['23505', 'duplicate key value violates unique constraint "plants_name_key"'],
+  ['SQLITE_CONSTRAINT_CHECK', 'CHECK constraint failed: refuse'],
+])('a name is in the text of an error: %s, %s', (code, message) => {
+  const error = Object.assign(new Error(message), { code });
+  expect(describeError(error)).toBe(message);
+  expect(formatStack(error)).toContain(`Error: ${message}\n    at `);
 });
 
 it('describeError replaces the advice of Node.js in its own clause alone: each start is searched to the next one', () => {

@@ -27,9 +27,25 @@ const NO_RIGHT = '42501';
 const GRANTABLE = /^permission denied for /;
 const NO_RIGHT_ADVICE = ': grant it (docs/operating.md#roles)';
 
+/**
+ * Matches the code and message of an error that may quote a value of a row, where an operator's column or index computes with
+ * it: PostgreSQL's class 22, data_exception, and SQLite's only one. PostgreSQL's class 23 names constraints and columns alone.
+ */
+const QUOTING = /^(22... (?!invalid value for parameter )|\w+ bad JSON path)/;
+/** Matches what stands before the value, in any language of the server. */
+const BEFORE_VALUE = /^[\p{L}\s]*/u;
+
 /** The code of an error of Node.js or of a database; 'undefined' if it has none. */
 export function readCode(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code);
+}
+
+/** The message of an error without the plant that it may quote. */
+function readMessage(error: Error): string {
+  const { message } = error;
+  const code = readCode(error);
+  const [before] = QUOTING.test(`${code} ${message}`) ? (BEFORE_VALUE.exec(message) ?? []) : [];
+  return before === undefined ? message : `${before.trim()} (${code})`;
 }
 
 /** The message of an error, in one line, with what to do if the store is damaged or a right is missing. */
@@ -45,7 +61,7 @@ export function describeError(error: unknown): string {
   if (Error.isError(error) && 'driverError' in error) return describeError(error.driverError);
   // fetch() gives its reason as the cause.
   if (error instanceof TypeError && error.cause !== undefined) return describeError(error.cause);
-  const message = (Error.isError(error) ? error.message : String(error))
+  const message = (Error.isError(error) ? readMessage(error) : String(error))
     .replace(/(?<!\s)\s*\n\s*/g, ' ')
     .replace(NODE_ADVICE, TRUST_ADVICE)
     .replace(NO_USER, USER_ADVICE);
@@ -83,7 +99,7 @@ export function toExitCode(error: unknown): number {
 /** The stack of an error and of its causes. util.inspect() would show the plants of a query. */
 export function formatStack(error: unknown): string {
   if (!Error.isError(error)) return typeof error === 'string' ? error : inspect(error);
-  const stack = error.stack ?? error.message;
+  const stack = (error.stack ?? error.message).replace(error.message, () => readMessage(error));
   return error.cause === undefined ? stack : `${stack}\ncaused by ${formatStack(error.cause)}`;
 }
 

@@ -17,7 +17,8 @@ function readLines(
 }
 
 const STACK = 'Error: x\n    at y (z.js:1:1)';
-const failed = new QueryFailedError('INSERT PLANT', ['PLANT'], new Error('it failed'));
+const refused = Object.assign(new Error('it failed: "PLANT"'), { code: '22P02' });
+const failed = new QueryFailedError('INSERT PLANT', ['PLANT'], refused);
 const caused = new Error('outer', { cause: failed });
 
 describe('a line in production', () => {

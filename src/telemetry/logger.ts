@@ -4,7 +4,7 @@ import { Logger as NestLogger, type LoggerService } from '@nestjs/common';
 import type PinoPretty from 'pino-pretty';
 import { pino, stdTimeFunctions, type DestinationStream, type Level, type Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { formatStack } from '../errors/operator-message.js';
+import { describeError, formatStack } from '../errors/operator-message.js';
 import { escapeControls, escapeLines, redact } from '../errors/redact.js';
 
 /** Matches the contexts in which Nest logs a start. Its wiring is for developers, and a failed start has its own message. */
@@ -99,8 +99,9 @@ function toMembers(message: unknown, rest: readonly unknown[]): Record<string, u
       members.context = one;
     else members.stack = one;
   }
-  // Pino takes the message of an error in `stack`.
-  if (Error.isError(message)) members.stack = message;
+  // Pino would take the message of an error in `stack` as it is, which may quote a plant.
+  if (Error.isError(message))
+    Object.assign(members, { stack: message, msg: describeError(message) });
   else members[typeof message === 'string' ? 'msg' : 'data'] = message;
   return members;
 }

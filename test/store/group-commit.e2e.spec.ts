@@ -9,6 +9,7 @@ import { service, startService } from '../support/own.js';
 import { requestText } from '../support/raw-connection.js';
 import { Service } from '../support/service.js';
 import { tally } from '../support/received.js';
+import type { TemporaryStore } from '../support/temporary-store.js';
 
 // A long wait on a busy machine must not count as an unavailable store.
 startService({ DATABASE_TIMEOUT: '60s' });
@@ -16,6 +17,11 @@ beforeEach(() => service.store.execute('DELETE FROM plants'));
 
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const sum = (numbers: number[]) => numbers.reduce((one, other) => one + other, 0);
+/** Makes the store compute with a tag: the error quotes one that it cannot use. */
+const QUOTE_TAG =
+  ENGINE === 'sqlite'
+    ? "CREATE INDEX used ON plants (json_extract('{}', tag))"
+    : 'ALTER TABLE plants ADD height_of_a_test integer GENERATED ALWAYS AS (tag::integer) STORED';
 const TAKEN =
   '400 {"error":1004,"message":"the id already exists with different content, and plants cannot be changed"}';
 
@@ -153,23 +159,31 @@ describe('a commit that fails', () => {
     await own.stop();
   });
 
-  it("is logged as an error, with its cause under the request's id, without data of the plant", async () => {
-    // In production the log is JSON.
-    const broken = await Service.start({ NODE_ENV: 'production' });
-    // A trigger is the operator's own: no inspection tells of it.
-    await broken.store.refuse('Quercus');
-    const { headers, status } = await broken.client.post('{"id":1,"name":"Quercus"}');
-    const requestId = headers['x-request-id'];
-    while (broken.log.lines('Request').length === 0) await new Promise(setImmediate);
-    await broken.stop();
-    expect(status).toBe(500);
-    expect(broken.log.lines('Request')).toMatchObject([
-      { level: 'error', requestId, status: 500, error: 5000 },
-    ]);
-    const stack = expect.stringMatching(/plants/);
-    expect(broken.log.lines('Errors')).toMatchObject([{ level: 'error', requestId, stack }]);
-    expect(broken.log.text).not.toContain('Quercus');
-  });
+  it.each([
+    // What an operator has added: no inspection tells of it.
+    ['a constraint', (store: TemporaryStore) => store.refuse('Quercus')],
+    ['a value that its message quotes', (store: TemporaryStore) => store.execute(QUOTE_TAG)],
+  ])(
+    "by %s is logged as an error, with its cause under the request's id, without data of the plant",
+    async (_what, refuse) => {
+      // In production the log is JSON.
+      const broken = await Service.start({ NODE_ENV: 'production' });
+      await refuse(broken.store);
+      const { headers, status } = await broken.client.post(
+        '{"id":1,"name":"Quercus","tag":"Quercus"}',
+      );
+      const requestId = headers['x-request-id'];
+      while (broken.log.lines('Request').length === 0) await new Promise(setImmediate);
+      await broken.stop();
+      expect(status).toBe(500);
+      expect(broken.log.lines('Request')).toMatchObject([
+        { level: 'error', requestId, status: 500, error: 5000 },
+      ]);
+      const stack = expect.stringMatching(/plants|\((22P02|SQLITE_ERROR)\)\n/);
+      expect(broken.log.lines('Errors')).toMatchObject([{ level: 'error', requestId, stack }]);
+      expect(broken.log.text).not.toContain('Quercus');
+    },
+  );
 });
 
 describe('a plant that was neither inserted nor found', () => {

@@ -272,6 +272,26 @@ it('what a store may have beside its own is no problem', async () => {
     ALTER TABLE plants DROP soil_of_a_test, DROP height_of_a_test, DROP grown_of_a_test`);
 });
 
+it('a start warns of the triggers that an insert fires, whenever: each may change or drop a plant', async () => {
+  const own = await PostgresStore.create(server.url());
+  expect(await startHere(own.url)).toMatchObject({ code: 0 });
+  const trigger = (name: string, when: string, each = 'ROW') =>
+    `CREATE TRIGGER ${name} ${when} ON plants FOR EACH ${each} EXECUTE FUNCTION f();`;
+  await own.execute(`
+    CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+    ${trigger('t_before', 'BEFORE INSERT')} ${trigger('t_after', 'AFTER INSERT OR DELETE')}
+    ${trigger('t_statement', 'AFTER INSERT', 'STATEMENT')} ${trigger('t_update', 'BEFORE UPDATE')}
+    ${trigger('t_off', 'AFTER INSERT')} ALTER TABLE plants DISABLE TRIGGER t_off`);
+  const { stdout } = await startHere(own.url);
+  const warned = stdout.matchAll(/the trigger (\w+) of plants can change or drop a plant/g);
+  expect([...warned].map(([, name]) => name).toSorted()).toEqual([
+    't_after',
+    't_before',
+    't_statement',
+  ]);
+  await own.remove();
+});
+
 it('a start is refused for what it finds, in the same words, and makes no second store', async () => {
   await store.execute('CREATE SCHEMA AUTHORIZATION plants');
   const refusal =

@@ -166,6 +166,42 @@ describe('a server that', () => {
     await operate('ALTER SYSTEM RESET statement_timeout', 'SELECT pg_reload_conf()');
   });
 
+  it('ends a statement that waits in a circle (40P01): 503', async () => {
+    await operate("ALTER SYSTEM SET deadlock_timeout = '400ms'");
+    await store.reload();
+    const one = plant();
+    await untilStored(one);
+    // Its own check comes too late, so that it is the service whose statement fails.
+    await store.execute(
+      `SET deadlock_timeout = '1h'; BEGIN; DELETE FROM plants WHERE id = ${one.id}`,
+    );
+    const response = service.client().create(one);
+    while (
+      (await store.rows("SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"))
+        .length === 0
+    );
+    await store.execute('LOCK TABLE plants IN ACCESS EXCLUSIVE MODE');
+    expect(await response).toMatchObject(UNAVAILABLE);
+    await store.execute('ROLLBACK; RESET deadlock_timeout');
+    await operate('ALTER SYSTEM RESET deadlock_timeout', 'SELECT pg_reload_conf()');
+  });
+
+  it.each([
+    // As while `REINDEX INDEX CONCURRENTLY` runs, for an instant.
+    ['the id', 'Key (id)=(1) already exists.', 503],
+    ['the id, in German', 'Schlüssel »(id)=(1)« existiert bereits.', 503],
+    ['id and name', 'Key (id, name)=(1, elm) already exists.', 500],
+    ['name', 'Key (name)=(Key (id)=(1)) already exists.', 500],
+  ])('refuses a plant by a unique index of %s (23505)', async (_what, detail, status) => {
+    await store.execute(`
+      CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE unique_violation USING DETAIL = '${detail}'; END $$;
+      CREATE TRIGGER fail BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION fail()`);
+    const response = await service.client().create({ ...plant(), name: 'elm' });
+    await store.execute('DROP FUNCTION fail CASCADE');
+    expect(response.status).toBe(status);
+  });
+
   it('fails for some plants: the others are stored, the service stays ready, one outage in the log', async () => {
     await store.execute(`
       CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
@@ -180,7 +216,7 @@ describe('a server that', () => {
       expect((await client.create(plant())).status).toBe(200);
       expect((await service.monitor.ready()).status).toBe(200);
     }
-    await store.execute('DROP TRIGGER fail ON plants');
+    await store.execute('DROP FUNCTION fail CASCADE');
     // The log comes through a pipe of its own.
     while (lines('available again') === before[1]) await sleep(5);
     const after = [lines('unavailable'), lines('available again')];

@@ -8,6 +8,8 @@ export class Proxy {
   /** The first bytes of each connection. */
   readonly openings: Buffer[] = [];
   private readonly sockets = new Set<Socket>();
+  /** How often the connections have died. */
+  private deaths = 0;
 
   private constructor(
     private readonly server: Server,
@@ -31,6 +33,11 @@ export class Proxy {
     for (const socket of this.sockets) socket.destroy();
   }
 
+  /** The connections of now pass nothing any more, without a reset, as when a firewall forgets them. New ones work. */
+  forget(): void {
+    this.deaths += 1;
+  }
+
   async stop(): Promise<void> {
     this.server.close();
     this.pointAt(0);
@@ -40,6 +47,7 @@ export class Proxy {
   private pass(client: Socket): void {
     const upstream = connect(this.target, '127.0.0.1');
     let left = this.responses;
+    const { deaths } = this;
     const cut = (): void => {
       for (const socket of [client, upstream]) {
         socket.destroy();
@@ -47,8 +55,9 @@ export class Proxy {
       }
     };
     client.once('data', (chunk: Buffer) => this.openings.push(chunk));
-    client.on('data', (chunk) => upstream.write(chunk));
+    client.on('data', (chunk) => this.deaths === deaths && upstream.write(chunk));
     upstream.on('data', (chunk) => {
+      if (this.deaths > deaths) return;
       left -= 1;
       if (left >= 0) return void client.write(chunk);
       // The plant is stored, but its client gets no response.

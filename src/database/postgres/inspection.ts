@@ -168,12 +168,12 @@ export function selectBehind({ table, key, sequence }: Sequence): string {
     WHERE CASE WHEN is_called THEN last_value + 1 ELSE last_value END <= (SELECT max(${key}) FROM ${table})`;
 }
 
-/** Lists rules, and triggers before each row is written, of `plants` or a partition of it. */
+/** Lists rules and triggers that an insert fires, of `plants` or a partition of it. One that fires later may change the row too. */
 export const LIST_MEDDLERS = `
   WITH parts AS (SELECT to_regclass('plants')::oid AS oid UNION SELECT relid FROM pg_partition_tree(to_regclass('plants')))
   SELECT format('the trigger %I of %s', tgname, tgrelid::regclass) AS name FROM pg_trigger JOIN parts ON tgrelid = parts.oid
-  -- The bits of tgtype are 1 for each row, 2 before it, 4 on INSERT (pg_trigger.h).
-  WHERE NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 7 = 7
+  -- The bit 4 of tgtype is ON INSERT (pg_trigger.h).
+  WHERE NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 4 = 4
   UNION ALL
   SELECT format('the rule %I of %s', rulename, ev_class::regclass) FROM pg_rewrite JOIN parts ON ev_class = parts.oid
   WHERE ev_type = '3' AND ev_enabled <> 'D'`;

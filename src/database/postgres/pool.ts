@@ -6,7 +6,8 @@
  * 2. Such a session adds itself to `hanging`, and asks the server to cancel the statement (session.ts). Hanging sessions count among the ten of the pool: if
  *    a new login replaced each, a slow server, which works on in the old ones, would soon have no connections left, for anybody.
  *    While all ten hang, a request fails at once. When the server responds in any session, those that hang for long are
- *    closed, as their connections may be dead.
+ *    closed, as their connections may be dead. If all ten hang for long, none is left in which it could respond: a request
+ *    closes the oldest, and tries a new login.
  * 3. While a service runs, and not a command, a new session is inspected before it is lent, as the settings of a role show only
  *    after a login. The inspector counts its findings, by the number `generation`: a session from before the latest one may
  *    have the settings that were the problem, and is replaced by a new login.
@@ -20,7 +21,7 @@ import { readCode } from '../../errors/operator-message.js';
 import { StoreProblem, toStoreUnavailable } from '../store-errors.js';
 import { SessionClient } from './client.js';
 import type { PostgresInspector } from './inspector.js';
-import { Session } from './session.js';
+import { MAX_HANG_IN_TIMEOUTS, Session } from './session.js';
 
 /** Groups of plants that are being committed, lookups of tokens and the like need 8; 2 more replace sessions that hang. */
 const MAX_SESSIONS = 10;
@@ -54,6 +55,7 @@ export class CheckedPool {
 
   /** Lends a session, or a StoreUnavailableException: without a session the database is unavailable, whatever the reason. */
   connect(lend: Lend, until = performance.now() + (this.timeoutMs ?? 0) / 2): void {
+    if (this.hanging.size >= MAX_SESSIONS) this.closeOldest();
     if (this.hanging.size >= MAX_SESSIONS) {
       const reason = 'no session available: the server has not closed the old ones';
       lend(new StoreUnavailableException(reason));
@@ -70,6 +72,13 @@ export class CheckedPool {
         setTimeout(() => this.connect(lend, until), TOO_MANY_RETRY_MS);
       else lend(toStoreUnavailable(error));
     });
+  }
+
+  /** Closes one at a time: if the server is only slow, the new session soon hangs as well, and is the latest. */
+  private closeOldest(): void {
+    const hungMs = performance.now() - Math.max(...this.hanging.values());
+    const [oldest] = this.hanging.keys();
+    if (hungMs > MAX_HANG_IN_TIMEOUTS * (this.timeoutMs ?? Infinity)) oldest?.close();
   }
 
   private admit(session: Session, lend: Lend, until: number): void {
