@@ -20,8 +20,9 @@ export function addStatusCommand(program: Command): void {
     .action(async () => {
       const config = readConfig();
       const { node } = process.versions;
+      // It is asked first: SQLite waits for a lock synchronously.
+      const service = await inspectService(config);
       const store = await inspectStore(config);
-      const service = await inspectService(config, store.name);
       const { url, state, reasons } = service;
       const isFailed = 'error' in store;
       const problems = isFailed ? [store.error] : store.problems;
@@ -70,7 +71,7 @@ async function inspectStore(config: Config) {
 }
 
 /** Whether the service of the configuration is ready, and of this version and store. */
-async function inspectService({ managementHost, managementPort }: Config, ownStore: string) {
+async function inspectService({ databaseUrl, managementHost, managementPort }: Config) {
   if (managementPort === 'off') return { state: 'not asked', reasons: ['MANAGEMENT_PORT is off'] };
   const url = `${formatUrl('http', managementHost, managementPort)}/readyz`;
   try {
@@ -88,7 +89,7 @@ async function inspectService({ managementHost, managementPort }: Config, ownSto
       ([check, { message, phase }]) => `${check}: ${message ?? phase ?? 'full'}`,
     );
     if (version !== VERSION) reasons.push(`another version: ${version}`);
-    if (store !== ownStore) reasons.push(`another store: ${store}`);
+    if (store !== describeDatabase(databaseUrl)) reasons.push(`another store: ${store}`);
     return { url, state: statusCode === 200 ? 'ready' : 'not ready', version, store, reasons };
   } catch (error) {
     const advice = 'if the service runs, set its MANAGEMENT_PORT here';

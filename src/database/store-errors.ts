@@ -1,6 +1,6 @@
 import { QueryFailedError } from 'typeorm';
 import { COMMAND } from '../config/config.js';
-import { describeError } from '../errors/operator-message.js';
+import { describeError, readCode } from '../errors/operator-message.js';
 import { ApiException, StoreUnavailableException } from '../errors/error-codes.js';
 import { means } from './driver-codes.js';
 
@@ -34,8 +34,10 @@ export class SchemaError extends Error {
 
 /** The store cannot be used. The message says why, for the operator. */
 export class StoreUnusableError extends Error {
-  constructor(cause: unknown) {
-    const advice = cause instanceof SchemaError ? SCHEMA_ERRORS[cause.kind][1] : '';
+  /** @param locker who may have kept it from being read */
+  constructor(cause: unknown, locker?: string) {
+    const more = locker === undefined ? '' : `: ${locker}`;
+    const advice = cause instanceof SchemaError ? SCHEMA_ERRORS[cause.kind][1] : more;
     super(`DATABASE_URL: the store cannot be opened: ${describeError(cause)}${advice}`, { cause });
     // TypeOrmModule would log this stack at each try. The stack of the cause says where it failed.
     delete this.stack;
@@ -99,6 +101,13 @@ export function mayBeSymptom(error: unknown): boolean {
   if (reason instanceof KeptOutException || !(reason instanceof ApiException)) return true;
   const { cause } = reason;
   return means(cause, 'symptom') || isMissingTable(cause);
+}
+
+/** Whether a statement may have waited too long for a lock: by our timeout, or by 55P03 lock_not_available. */
+export function mayBeLocked(error: unknown): boolean {
+  const cause = unwrap(error);
+  if (cause instanceof StoreUnavailableException) return cause.reason === TOO_LONG;
+  return readCode(cause) === '55P03';
 }
 
 /** Returns StoreUnavailableException if a later try may succeed, else the error as it is. */

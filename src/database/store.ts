@@ -8,8 +8,9 @@ import {
 import type { Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { Logger, mayCreate, type Access, type Engine, type Writer } from './engine.js';
-import { migrateOrAssert, MIGRATIONS } from './schema.js';
+import { listNames, migrateOrAssert, MIGRATIONS } from './schema.js';
 import {
+  mayBeLocked,
   StoreProblem,
   StoreUnusableError,
   type Finding,
@@ -160,8 +161,10 @@ export async function withStore<Result>(
     await store.assertSound(['missing']);
     return await work(store);
   } catch (error) {
+    const sql = mayBeLocked(error) ? engine.listLockers : undefined;
+    const [locker] = store && sql ? await listNames(store, sql).catch(() => []) : [];
     // The caller decides by the first error whether to try again.
     await store?.destroy().catch(() => undefined);
-    throw new StoreUnusableError(error);
+    throw new StoreUnusableError(error, locker);
   }
 }

@@ -9,8 +9,8 @@ import { Connections } from './connections.js';
 
 /** The maximum time in which a stop still serves open connections. */
 const MAX_DRAIN_MS = 1_000;
-/** The maximum time for clients to finish after that. */
-const MAX_CLOSE_MS = 10_000;
+/** The time for clients to finish after that, unless a request may wait for the store for longer. */
+const CLOSE_MS = 10_000;
 
 /** How requests and connections end when the application is closed (docs/operating.md, "Stopping"). */
 @Injectable()
@@ -29,7 +29,7 @@ export class Drain {
     const server = this.adapterHost.httpAdapter.getHttpServer() as Server;
     if (!server.listening) return;
     this.phase = 'stopping';
-    const { shutdownDelay, shutdownTimeout } = this.config;
+    const { databaseTimeout, shutdownDelay, shutdownTimeout } = this.config;
     // Meanwhile load balancers learn from /readyz, or from the sender of the signal, to send requests elsewhere.
     await sleep(shutdownDelay);
     this.phase = 'draining';
@@ -40,7 +40,7 @@ export class Drain {
     const drainMs = Math.min(MAX_DRAIN_MS, shutdownTimeout / 4);
     await Promise.race([closed, sleep(drainMs, undefined, { ref: false })]);
     this.phase = 'refusing';
-    const closeMs = Math.min(MAX_CLOSE_MS, shutdownTimeout / 2);
+    const closeMs = Math.min(Math.max(CLOSE_MS, databaseTimeout), shutdownTimeout / 2);
     setTimeout(() => server.closeAllConnections(), closeMs).unref();
   }
 }

@@ -5,7 +5,7 @@ import { describeDatabase } from '../../src/config/database-url.js';
 import { runCli, runHere } from '../support/cli.js';
 import { createStore, ENGINE } from '../support/engine.js';
 import { listen } from '../support/local-server.js';
-import { makeStore, store } from '../support/own.js';
+import { makeStore, sqlite, store } from '../support/own.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { startHere } from '../support/start-here.js';
 
@@ -127,6 +127,26 @@ it.each([
   other.close();
   expect(code).toBe(1);
   expect(rowsOf(stdout).service).toBe(`${service} (http://127.0.0.1:${port}/readyz)`);
+});
+
+it('status of a store that another program has locked: 1, why, and what the service says', async () => {
+  await run('migrate');
+  const other = createServer(
+    (_request, response) => void response.end('{"error":{},"details":{"service":{}}}'),
+  );
+  const port = await listen(other);
+  const database = ENGINE === 'sqlite' ? sqlite.open() : undefined;
+  database?.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+  if (!database) await store.execute('BEGIN; LOCK TABLE plants');
+  const { code, stdout } = await run('status', String(port));
+  database?.close();
+  other.close();
+  expect(code).toBe(1);
+  expect(rowsOf(stdout)).toMatchObject({
+    store: expect.stringMatching(/; .* is locked/),
+    plants: '-',
+    service: expect.stringMatching(/^ready; /),
+  });
 });
 
 it('status without a store: 1, and what to do', async () => {

@@ -89,6 +89,20 @@ describe('SIGTERM', () => {
     expect(await service.exited).toEqual(ENDED);
   });
 
+  it('while the store is locked for longer than clients have to finish: the plant is acknowledged', async () => {
+    await start({ SHUTDOWN_TIMEOUT: '60s' });
+    const connection = await service.connect();
+    const unlock = await service.store.lock();
+    connection.write(request(1));
+    await service.arrived(1);
+    service.signal('SIGTERM');
+    // Others would be cut off a second of draining and 10 s later.
+    await sleep(12_500);
+    await unlock();
+    expect(await connection.read()).toMatchObject({ status: 200 });
+    expect(await service.exited).toEqual(ENDED);
+  });
+
   it('while the store stays locked: exit 1 after SHUTDOWN_TIMEOUT, and the log says so', async () => {
     await start({ SHUTDOWN_TIMEOUT: '1s' });
     const connections = await connect(2);

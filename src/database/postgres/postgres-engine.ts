@@ -8,6 +8,7 @@ import { Logger, type Engine } from '../engine.js';
 import { CheckedPool, type CheckedPoolConfig } from './pool.js';
 import { LIST_MEDDLERS } from './inspection.js';
 import { PostgresInspector } from './inspector.js';
+import type { Session } from './session.js';
 import { SET_LEVEL, statements } from './statements.js';
 import { PostgresWriter } from './writer.js';
 
@@ -53,8 +54,7 @@ export const postgres: Engine = {
       // An idle connection broke: the pool has dropped it already.
       poolErrorHandler: (error: Error) => new Logger('Store').debug(error.message),
       extra: {
-        // Reading a whole store takes as long as it takes.
-        statementTimeoutMs: access === 'read' ? undefined : timeoutMs,
+        statementTimeoutMs: timeoutMs,
         keepAlive: true,
         inspector: new PostgresInspector(access),
       } satisfies PoolConfig & CheckedPoolConfig,
@@ -71,15 +71,28 @@ export const postgres: Engine = {
 
   listMeddlers: LIST_MEDDLERS,
 
+  // A session that itself waits for such a lock keeps out those that come later, too.
+  listLockers: `
+    SELECT format('%s is locked by another session: wait, or end it by \`SELECT pg_terminate_backend(%s)\`',
+      relation::regclass, pid) AS name
+    FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+    WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND relnamespace = to_regnamespace(quote_ident(current_schema())) AND relkind IN ('r', 'p')
+      AND mode = 'AccessExclusiveLock' AND pid IS NOT NULL
+    ORDER BY NOT granted LIMIT 1`,
+
   // A snapshot is taken once no table is being rewritten: in an earlier one such a table is empty. What is filled sees what was
-  // committed before it was locked. Servers older than 17 have no `transaction_timeout`.
+  // committed before it was locked. Reading a whole store takes as long as it takes, but for locks. Servers older than 17 have
+  // no `transaction_timeout`.
   async begin(runner, access, timeoutMs, tables) {
     await awaitPrepared(runner, timeoutMs);
     const names = tables.map(({ name }) => `"${name}"`).join();
+    if (access === 'read') ((await runner.connect()) as Session).timeoutMs = undefined;
     await runner.query(`
       BEGIN ISOLATION LEVEL ${access === 'fill' ? 'READ COMMITTED' : 'REPEATABLE READ'};
       SET LOCAL row_security = off;
       SET LOCAL statement_timeout = 0;
+      SET LOCAL lock_timeout = ${timeoutMs};
       SET LOCAL idle_in_transaction_session_timeout = 0;
       LOCK TABLE ${names} IN ACCESS SHARE MODE;
       SELECT ${SET_LEVEL};

@@ -33,8 +33,8 @@ export class Session {
 
   constructor(
     private readonly client: PoolClient,
-    /** How long a statement may take; undefined if there is no limit. */
-    private readonly timeoutMs: number | undefined,
+    /** How long a statement may take; undefined if there is no limit. The engine lifts it for a command that reads rows. */
+    public timeoutMs: number | undefined,
     /** The sessions of the pool that hang, and since when. */
     private readonly hanging: Map<Session, number>,
   ) {
