@@ -175,7 +175,7 @@ describe('while the service runs', () => {
     symlinkSync(folder, folder);
     // Nothing was replaced: to remove the log would lose plants.
     await expectAway(
-      `ELOOP: too many symbolic links encountered, stat '${store.path}': let the service's user reach it again`,
+      `ELOOP: too many symbolic links encountered, lstat '${store.path}': let the service's user reach it again`,
     );
     rmSync(folder);
     renameSync(`${folder}.elsewhere`, folder);
