@@ -60,7 +60,7 @@ export class Session {
       this.client.query(query, values, (error: Error | null, result) => {
         clearTimeout(timer);
         this.isBusy = false;
-        const failure = this.findFailure(error, result, query, values.length > 0);
+        const failure = this.findFailure(error, result, values.length > 0);
         this.hasFailed ||= failure !== undefined;
         if (this.isHanging) this.close();
         else if (failure) reject(failure);
@@ -89,14 +89,13 @@ export class Session {
   private findFailure(
     error: Error | null,
     result: QueryResult,
-    query: string,
     isSingle: boolean,
   ): Error | undefined {
     // Each result names a command. Only a text of several statements has several results, and it has no parameters.
     if (!error && (Array.isArray(result) ? isSingle : !result.command))
       return new StoreUnavailableException(OUT_OF_ORDER);
     if (this.warning !== undefined) return new StoreUnavailableException(this.warning);
-    if (error instanceof DatabaseError) return explainRefusal(error, query);
+    if (error instanceof DatabaseError) return explainRule(error);
     if (error) return toStoreUnavailable(error);
     this.closeLongHanging();
     return undefined;
@@ -118,16 +117,8 @@ export class Session {
   }
 }
 
-/** Matches the detail of a 23505, unique_violation, on the id alone, in any language of the server. */
-const ID_TAKEN = /^[^(]*\(id\)=/;
-
-/**
- * Explains PostgreSQL's refusals of `ON CONFLICT`: on a table that has a rule, for which it adds advice, and of an id that it
- * is to pass over, which an index has got first that is being rebuilt by REINDEX CONCURRENTLY: a repeat succeeds.
- */
-function explainRefusal(error: DatabaseError, query: string): Error {
-  if (error.code === '23505' && query.includes('ON CONFLICT') && ID_TAKEN.test(error.detail ?? ''))
-    return toStoreUnavailable(error);
+/** Adds advice to PostgreSQL's refusal of `ON CONFLICT` on a table that has a rule. */
+function explainRule(error: DatabaseError): Error {
   if (error.routine !== 'RewriteQuery') return error;
   const advice = 'drop the rule that psql lists by `\\d plants`';
   return new StoreUnavailableException(`${error.message}: ${advice}`, { cause: error });
