@@ -94,6 +94,9 @@ it.each([
     'invalid input syntax for type json',
   ],
   ['SQLITE_ERROR', "bad JSON path: 'SECRET'", 'bad JSON path'],
+  // As TypeORM rewords it.
+  ['SQLITE_ERROR', "SqliteError: bad JSON path: 'SECRET'", 'SqliteError'],
+  ['42601', 'no operand in tsquery: "SECRET & ("', 'no operand in tsquery'],
 ])('a plant is in no text of an error: %s, %s', (code, message, told) => {
   const error = Object.assign(new Error(message), { code });
   const cause = new Error('failed', { cause: error });

@@ -29,9 +29,11 @@ const NO_RIGHT_ADVICE = ': grant it (docs/operating.md#roles)';
 
 /**
  * Matches the code and message of an error that may quote a value of a row, where an operator's column or index computes with
- * it: PostgreSQL's class 22, data_exception, and SQLite's only one. PostgreSQL's class 23 names constraints and columns alone.
+ * it: PostgreSQL's class 22, data_exception, and 42601 of a text search, SQLite's JSON path, also as TypeORM rewords it. What a
+ * trigger itself raises is not known here. PostgreSQL's class 23 names constraints and columns alone.
  */
-const QUOTING = /^(22... (?!invalid value for parameter )|\w+ bad JSON path)/;
+const QUOTING =
+  /^(22... (?!invalid value for parameter )|42601 (?!syntax error)|\w+ (\w+: )?bad JSON path)/;
 /** Matches what stands before the value, in any language of the server. */
 const BEFORE_VALUE = /^[\p{L}\s]*/u;
 

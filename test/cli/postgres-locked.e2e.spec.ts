@@ -47,6 +47,11 @@ it.each(['plants', 'tokens', 'plant_store_migrations'])(
   },
 );
 
+it('status names no lock of a table that is not of the store', async () => {
+  await operator.execute('CREATE TABLE another (id int); BEGIN; LOCK TABLE another, plants');
+  expect((await run('status')).stdout).toContain(`: ${locked('plants')}\n`);
+});
+
 it('status says who waits for the lock that it would have to wait for, too', async () => {
   const unlock = await store.lock();
   const waiting = operator.execute('BEGIN; LOCK TABLE plants');

@@ -7,6 +7,7 @@ import type { Column } from '../column-types.js';
 import { Logger, type Engine } from '../engine.js';
 import { CheckedPool, type CheckedPoolConfig } from './pool.js';
 import { LIST_MEDDLERS } from './inspection.js';
+import { MIGRATIONS_TABLE } from '../tables.js';
 import { PostgresInspector } from './inspector.js';
 import type { Session } from './session.js';
 import { SET_LEVEL, statements } from './statements.js';
@@ -77,6 +78,7 @@ export const postgres: Engine = {
       relation::regclass, pid) AS name
     FROM pg_locks JOIN pg_class ON pg_class.oid = relation
     WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND (relname IN ('plants', 'tokens', 'backups', '${MIGRATIONS_TABLE}') OR relispartition)
       AND relnamespace = to_regnamespace(quote_ident(current_schema())) AND relkind IN ('r', 'p')
       AND mode = 'AccessExclusiveLock' AND pid IS NOT NULL
     ORDER BY NOT granted LIMIT 1`,
