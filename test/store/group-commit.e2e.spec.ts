@@ -161,7 +161,11 @@ describe('a commit that fails', () => {
 
   it.each([
     // What an operator has added: no inspection tells of it.
-    ['a constraint', (store: TemporaryStore) => store.refuse('Quercus'), /check constraint|: secret/],
+    [
+      'a constraint',
+      (store: TemporaryStore) => store.refuse('Quercus'),
+      /check constraint|: secret/,
+    ],
     [
       'a value that its message quotes',
       (store: TemporaryStore) => store.execute(QUOTE_TAG),
