@@ -355,25 +355,26 @@ describe('a partitioned table of plants', () => {
       CREATE TABLE half PARTITION OF plants FOR VALUES FROM (0) TO (MAXVALUE);
       DROP TABLE former`);
     const started = await ServiceProcess.start({ store: own, env: { MANAGEMENT_PORT: '0' } });
-    expect((await started.client().create({ id: 1n, name: 'oak' })).status).toBe(200);
+    const client = started.client();
+    expect((await client.create({ id: 1n, name: 'oak' })).status).toBe(200);
     await own.execute('CREATE UNLOGGED TABLE rest PARTITION OF plants DEFAULT');
     const { details } = await started.monitor.until(503, 'store');
     expect(details.store?.message).toBe(
       'the table rest is unlogged, so that a crash would empty it: run `ALTER TABLE rest SET LOGGED`',
     );
-    expect(await started.client().create({ id: -1n, name: 'oak' })).toMatchObject(UNAVAILABLE);
+    expect(await client.create({ id: -1n, name: 'oak' })).toMatchObject(UNAVAILABLE);
     await own.execute(readRemedy(String(details.store?.message)));
     await started.monitor.until(200);
     // No lock on a partition keeps an inspection waiting.
     await own.execute('BEGIN; LOCK TABLE rest IN ACCESS EXCLUSIVE MODE');
-    expect((await started.client().create({ id: 2n, name: 'oak' })).status).toBe(200);
+    expect((await client.create({ id: 2n, name: 'oak' })).status).toBe(200);
     // A partition that is renamed, or in another schema, is still there.
     await own.execute('COMMIT; CREATE SCHEMA parts; ALTER TABLE half SET SCHEMA parts');
     await own.execute('ALTER TABLE parts.half RENAME TO later');
     const until = performance.now() + 2_500;
     while (performance.now() < until) {
       expect(await started.monitor.ready()).toMatchObject({ status: 200 });
-      expect((await started.client().create({ id: 2n, name: 'oak' })).status).toBe(200);
+      expect((await client.create({ id: 2n, name: 'oak' })).status).toBe(200);
     }
     await own.execute(
       'ALTER TABLE parts.later SET SCHEMA public; ALTER TABLE later RENAME TO half',
@@ -385,10 +386,10 @@ describe('a partitioned table of plants', () => {
       ALTER TABLE plants ATTACH PARTITION half FOR VALUES FROM (0) TO (MAXVALUE)`);
     const { details: deferrable } = await started.monitor.until(503, 'store');
     expect(deferrable.store?.message).toContain('the key of the partition half of plants is defer');
-    expect(await started.client().create({ id: 3n, name: 'oak' })).toMatchObject(UNAVAILABLE);
+    expect(await client.create({ id: 3n, name: 'oak' })).toMatchObject(UNAVAILABLE);
     await own.execute(readRemedy(String(deferrable.store?.message)));
     await started.monitor.until(200);
-    expect((await started.client().create({ id: 3n, name: 'oak' })).status).toBe(200);
+    expect((await client.create({ id: 3n, name: 'oak' })).status).toBe(200);
     await own.execute('ALTER TABLE plants DETACH PARTITION half');
     const { details: away } = await started.monitor.until(503, 'store');
     expect(away.store?.message).toContain(
@@ -396,7 +397,7 @@ describe('a partitioned table of plants', () => {
     );
     await own.execute('ALTER TABLE plants ATTACH PARTITION half FOR VALUES FROM (0) TO (MAXVALUE)');
     await started.monitor.until(200);
-    expect((await started.client().create({ id: -1n, name: 'oak' })).status).toBe(200);
+    expect((await client.create({ id: -1n, name: 'oak' })).status).toBe(200);
     await started.remove();
   });
 });
