@@ -15,7 +15,7 @@ RUN npm ci --omit=dev --omit=optional \
   && rm -r node_modules/better-sqlite3/deps node_modules/better-sqlite3/src
 
 FROM node:26.10.0-bookworm-slim@sha256:662933cf47f013bc8e4beb31a6116448427a82057ba7c42c97e4c5ba766504c2
-ARG VERSION=4.1.0
+ARG VERSION=4.1.1-dev
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="plant-store" \
       org.opencontainers.image.description="A service that keeps a store of plants: POST /plants, durable and fast" \

@@ -54,7 +54,7 @@ describe('the folders of src in docs/architecture.md', () => {
   });
 });
 
-/** The last release: the package of `4.0.1-dev` comes after 4.0.0. */
+/** The last release: the package of `4.1.1-dev` comes after 4.1.0. */
 const released = version.replace(/\d+-dev$/, (next) => `${parseInt(next) - 1}`);
 
 it("CHANGELOG.md has the package's version first, with its date (keepachangelog.com)", () => {
