@@ -33,8 +33,10 @@ export async function makeBackup(config: Config, file: string): Promise<Digests>
   return digests;
 }
 
-/** Copies a store. It closes the source before the backup is verified: while it is open, SQLite's log grows and PostgreSQL
- * keeps dead rows. */
+/**
+ * Copies a store. It closes the source before the backup is verified: while it is open, SQLite's log grows and PostgreSQL
+ * keeps dead rows.
+ */
 async function copyStore(config: Config, backup: Config): Promise<void> {
   await using source = await StoreSession.open(config);
   warnOfProblems(source);

@@ -63,8 +63,8 @@ Examples:
 async function* formatTimes(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const chunk of chunks)
     yield Buffer.from(
-      chunk.toString().replaceAll(/(?<=,"createdAt":)\d+/g, (ms) => {
-        return JSON.stringify(new Date(Number(ms)));
-      }),
+      chunk
+        .toString()
+        .replaceAll(/(?<=,"createdAt":)\d+/g, (ms) => JSON.stringify(new Date(Number(ms)))),
     );
 }

@@ -8,11 +8,12 @@
  * 3. The window ends as soon as there are as many plants as open connections, as with one client, as soon as one round of reading
  *    sockets brings no further plant, after four rounds, or once the queue is full. Committers share a window: the first takes
  *    the group, and the other may find the queue empty.
- * 4. The committer commits the oldest plants in one statement. Only then their requests get 200: the plants are acknowledged. One whose id is taken is refused, unless it is the stored plant once more. Some engines have use for
- *    several committers at once. A committer ends when no plant waits.
+ * 4. The committer commits the oldest plants in one statement. Only then their requests get 200: the plants are acknowledged. One
+ *    whose id is taken is refused, unless it is the stored plant once more. Some engines have use for several committers at
+ *    once. A committer ends when no plant waits.
  * 5. The inspection compares the store with what it must be, each second and after a failed commit (database/inspection.ts). If
- *    it finds a problem, the whole group fails. If not, one of the plants may be the reason: the halves of the group are
- *    committed, then their halves, until that plant fails alone. No half causes an inspection.
+ *    it finds a problem, the whole group fails. If not, one plant may be the reason: the halves of the group are committed, then
+ *    their halves, until that plant fails alone. No half causes an inspection, but the request of that plant may.
  * 6. After half of DATABASE_TIMEOUT a request gives up, and takes its plant out of the queue. If the plant is being committed by
  *    then, the response is a 503, after which it may be stored.
  * 7. A stop waits for the committers: a client that has closed its connection does not take its plant out of the queue.

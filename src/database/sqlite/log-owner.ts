@@ -55,7 +55,10 @@ export function assertOwnLog(file: string): void {
   );
 }
 
-/** Writes the id of a file that has no log to `-id`, so that the next log belongs to this file. @throws Error if a service still runs on the file that it replaced */
+/**
+ * Writes the id of a file that has no log to `-id`, so that the next log belongs to this file. @throws Error if a service still
+ * runs on the file that it replaced
+ */
 export function adoptFile(file: string): void {
   if (hasFilledLog(file) || hasKeptId(file)) return;
   using _lock = lockFile(file);

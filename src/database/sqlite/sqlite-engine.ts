@@ -119,8 +119,8 @@ export const sqlite: Engine = {
   lock: (store) => lockFile(getOpened(store).path),
 
   // A process killed before the sync leaves plants that can be read, but may not be on the disk: the commit of the id syncs
-  // the whole log. If no reader prevents it, the checkpoint also writes all pages of the log to the
-  // file again, and so repairs what a failed sync has lost.
+  // the whole log. If no reader prevents it, the checkpoint also writes all pages of the log to the file again, and so repairs
+  // what a failed sync has lost.
   async recover(store) {
     const file = getOpened(store).path;
     const [last] = await store.query<{ application_id: number }[]>('PRAGMA application_id');
