@@ -44,6 +44,8 @@ interface Change {
   refusedAt?: bigint;
   /** Whether every request sent after the first 503 must get one, until this is false again. */
   refusesAll?: boolean;
+  /** How many did not. */
+  notRefused: number;
 }
 
 /** What the clients of one store were told. */
@@ -51,7 +53,7 @@ export class Ledger {
   readonly acknowledged = new Map<bigint, Acknowledged>();
   /** Acknowledged while an operator's change was not noticed that may take them back. */
   private readonly doubtful = new Map<bigint, Acknowledged>();
-  private change: Change = { takesBack: false };
+  private change: Change = { takesBack: false, notRefused: 0 };
   readonly history = new History();
   /** By `performance.now()`. */
   private last200 = performance.now();
@@ -68,7 +70,7 @@ export class Ledger {
 
   /** An operator begins to change the store. @param takesBack what is acknowledged until the first 503 */
   beginChange(takesBack: boolean): void {
-    this.change = { takesBack };
+    this.change = { takesBack, notRefused: 0 };
   }
 
   /** The change is made. */
@@ -85,6 +87,11 @@ export class Ledger {
   /** What refuses every request is about to be undone. */
   allow(): void {
     this.change.refusesAll = false;
+  }
+
+  /** How many requests got another response behind the first 503 of a change that refuses all. */
+  get notRefused(): number {
+    return this.change.notRefused;
   }
 
   /** Milliseconds from the change to the first 503; undefined until then. */
@@ -105,7 +112,7 @@ export class Ledger {
     history.end(id, content, isDoubtful ? 'unknown' : kind, call);
     if (kind === 'refused' && this.change.madeAt !== undefined) this.change.refusedAt ??= at;
     const { refusedAt = at, refusesAll = false } = this.change;
-    if (isFinal && refusesAll && call > refusedAt) scenario.learn(`${kind} after the first 503`);
+    if (isFinal && refusesAll && call > refusedAt) this.change.notRefused += 1;
     scenario.counts[kind] += 1;
     scenario.longest = Math.max(scenario.longest, took);
     if (kind === 'wrong') scenario.learn(text);

@@ -58,10 +58,14 @@ export class Service {
     return this.process?.monitor;
   }
 
-  /** The last error in its log, such as why the store is unavailable. */
-  get lastError(): string {
+  /** The errors in its log, such as why the store is unavailable. */
+  get errors(): string[] {
     const lines = this.process?.output.split('\n') ?? [];
-    return lines.findLast((line) => line.includes('"level":"error"')) ?? '';
+    return lines.filter((line) => line.includes('"level":"error"'));
+  }
+
+  get lastError(): string {
+    return this.errors.at(-1) ?? '';
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -82,7 +82,8 @@ async function playStage({ service, findFault }: Place, states: State[]): Promis
         refusal = await playState(stage, state, one);
       };
       await stage.round(scenario, play);
-      // A busy machine took too long, or its sessions to end: that is the state's fault only if it happens again.
+      // A busy machine took too long, or its sessions to end: that is the state's fault only if it happens again. The first 503 of
+      // a harmful state may have that reason as well, and then is not yet the last response.
       if (refusal && TOO_BUSY.test(refusal)) {
         console.log(`again: ${scenario.name}: ${refusal}`);
         await stage.round(scenario, play);
@@ -102,11 +103,12 @@ async function playStage({ service, findFault }: Place, states: State[]): Promis
   return played;
 }
 
-/** @returns why a harmless state was refused, if it was */
+/** @returns which responses were wrong, and the errors in the log: a harmless state was refused, or a harmful one was not */
 async function playState(stage: Stage, state: State, played: Played): Promise<string | undefined> {
   const { ledger, service } = stage;
   const { scenario } = played;
   const { refused } = scenario.counts;
+  const { length: logged } = service.errors;
   const allowed = await make(stage, state, played);
   if (isHarmful(played.kinds)) {
     await stage.until('plants are refused', () => ledger.unnoticed !== undefined);
@@ -121,10 +123,11 @@ async function playState(stage: Stage, state: State, played: Played): Promise<st
   );
   const took = await untilStored(stage);
   if (took > MAX_RECOVERY_MS) scenario.learn(`stored again after ${took} ms`);
+  const errors = service.errors.slice(logged).join('; ');
+  if (isHarmful(played.kinds))
+    return ledger.notRefused ? `${ledger.notRefused} not refused: ${errors}` : undefined;
   const wrong = scenario.counts.refused - refused - allowed;
-  return isHarmful(played.kinds) || wrong === 0
-    ? undefined
-    : `${wrong} times 503: ${service.lastError}`;
+  return wrong ? `${wrong} times 503: ${errors}` : undefined;
 }
 
 /** @returns how many requests were refused as their sessions were ended */

@@ -5,7 +5,8 @@ const COLUMNS =
   'id bigint NOT NULL, name text NOT NULL, tag text, created_by text, created_at bigint';
 const AWAY = 'ALTER TABLE $P RENAME TO elsewhere';
 const BACK = 'ALTER TABLE $P RENAME TO plants';
-export const CUT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${ROLE}'`;
+/** Commits first, so that no session begins meanwhile without what was changed before it in the same query. */
+export const CUT = `COMMIT; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${ROLE}'`;
 const own = (name: string) => `ALTER TABLE ${name} OWNER TO ${ROLE}`;
 const makeStore = (schema: string) =>
   TABLES.map((name) => `CREATE TABLE ${schema}.${name} (LIKE public.${name} INCLUDING ALL)`).join(

@@ -18,14 +18,12 @@ import { promisify } from 'node:util';
 import type { SqliteStore } from '../../test/support/sqlite-store.js';
 import type { Kind } from '../kinds.js';
 import { runOn, type Stage } from '../stage.js';
-import { follow, followAndRestart, restart } from './operators.js';
+import { follow, followAndRestart, putBack, restart, SUFFIXES } from './operators.js';
 
 const run = promisify(execFile);
 
 /** Milliseconds in which all threads of a process have stopped. */
 const STOP_MS = 200;
-/** The files of a store that have its plants. */
-const SUFFIXES = ['', '-wal'];
 
 /** What operators do to the files. A state has at most one of these kinds, as each would find other files than it expects. */
 export function listFileKinds(store: SqliteStore): Kind[] {
@@ -159,11 +157,7 @@ function overwrites(store: SqliteStore): FileKind[] {
       service.signal('SIGCONT');
       await damage();
     },
-    async undo({ service }: Stage) {
-      await service.end('SIGTERM');
-      for (const suffix of SUFFIXES) copyFileSync(kept + suffix, path + suffix);
-      await service.start();
-    },
+    undo: (stage: Stage) => putBack(stage, kept, path),
   });
   const write = (suffix: string, position: number, bytes: Buffer): void => {
     const descriptor = openSync(path + suffix, 'r+');

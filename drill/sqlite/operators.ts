@@ -20,7 +20,7 @@ const STOP_MS = 200;
 /** Milliseconds between two inspections. */
 const INTERVAL_MS = 1_000;
 /** The files of a store that have its plants. */
-const SUFFIXES = ['', '-wal'];
+export const SUFFIXES = ['', '-wal'];
 
 const RENAME = 'ALTER TABLE plants RENAME TO elsewhere';
 const RENAME_BACK = 'ALTER TABLE elsewhere RENAME TO plants';
@@ -121,11 +121,7 @@ function fileChanges(store: SqliteStore): Change[] {
         await sleep(Math.random() * INTERVAL_MS);
         copyFileSync(backup, path);
       },
-      async undo({ service }) {
-        await service.end('SIGTERM');
-        for (const suffix of SUFFIXES) copyFileSync(old + suffix, path + suffix);
-        await service.start();
-      },
+      undo: (stage) => putBack(stage, old, path),
       takesBack: true,
     },
     {
@@ -157,6 +153,20 @@ export async function followAndRestart(stage: Stage): Promise<void> {
 export async function restart({ service }: Stage): Promise<void> {
   await service.end('SIGTERM');
   await service.start();
+}
+
+/** Puts copies of file and log back, and starts the service, as its start says if the log has begun anew since. */
+export async function putBack({ service }: Stage, copies: string, path: string): Promise<void> {
+  await service.end('SIGTERM');
+  for (const suffix of SUFFIXES) copyFileSync(copies + suffix, path + suffix);
+  try {
+    await service.start();
+  } catch (error) {
+    const [, command] = /if file and log were copied together, `([^`]+)`/.exec(String(error)) ?? [];
+    if (command === undefined) throw error;
+    await run('sh', ['-c', command]);
+    await service.start();
+  }
 }
 
 async function refuseStart({ service, ledger }: Stage, path: string): Promise<void> {
