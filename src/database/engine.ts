@@ -68,7 +68,7 @@ export interface Engine {
   /** SQL of what an operator has added to `plants` that can change or drop a plant: rows of `name`, such as `the trigger t`. */
   readonly listMeddlers: string;
   /** SQL of who keeps others from reading a table, and what to do: at most one row of `name`. */
-  readonly listLockers?: string;
+  listLockers?(store: DataSource): string;
   /** Locks a database that no two services may share, until the end of this process at most. @throws Error */
   lock?(store: DataSource): Disposable;
   /** Says why a file must not be replaced, if it is one of a store: that of the configuration, or another one that is in use. */

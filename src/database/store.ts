@@ -161,7 +161,7 @@ export async function withStore<Result>(
     await store.assertSound(['missing']);
     return await work(store);
   } catch (error) {
-    const sql = mayBeLocked(error) ? engine.listLockers : undefined;
+    const sql = store && mayBeLocked(error) ? engine.listLockers?.(store) : undefined;
     const [locker] = store && sql ? await listNames(store, sql).catch(() => []) : [];
     // The caller decides by the first error whether to try again.
     await store?.destroy().catch(() => undefined);

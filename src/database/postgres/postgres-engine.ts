@@ -73,12 +73,12 @@ export const postgres: Engine = {
   listMeddlers: LIST_MEDDLERS,
 
   // A session that itself waits for such a lock keeps out those that come later, too.
-  listLockers: `
+  listLockers: ({ entityMetadatas }) => `
     SELECT format('%s is locked by another session: wait, or end it by \`SELECT pg_terminate_backend(%s)\`',
       relation::regclass, pid) AS name
     FROM pg_locks JOIN pg_class ON pg_class.oid = relation
     WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
-      AND (relname IN ('plants', 'tokens', 'backups', '${MIGRATIONS_TABLE}') OR relispartition)
+      AND (relname IN (${[...entityMetadatas.map(({ tableName }) => tableName), MIGRATIONS_TABLE].map(escapeLiteral).join()}) OR relispartition)
       AND relnamespace = to_regnamespace(quote_ident(current_schema())) AND relkind IN ('r', 'p')
       AND mode = 'AccessExclusiveLock' AND pid IS NOT NULL
     ORDER BY NOT granted LIMIT 1`,
