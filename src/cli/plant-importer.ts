@@ -15,8 +15,9 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { describeError, OutputError } from '../errors/operator-message.js';
+import { OutputError } from '../errors/operator-message.js';
 import { CONTENT } from '../plants/plant.entity.js';
+import { describeFailure, isFinal, type Failure } from './import-failure.js';
 import { parseMembers, readLines } from './ndjson.js';
 
 export interface ImportOptions {
@@ -35,9 +36,6 @@ export interface Refused {
   readonly plant: string;
 }
 
-/** An error of the connection, or a response that neither stores nor refuses the plant. */
-type Failure = NodeJS.ErrnoException & { readonly isFinal?: boolean; readonly retryAfter?: number };
-
 /** Fewer connections than the nginx file allows for an address. */
 const MAX_IN_FLIGHT = 32;
 const LIMITS = {
@@ -55,14 +53,6 @@ const MAX_RETRY_AFTER_MS = 600_000;
 /** The report names so many fields: a file may have a new one in each line. */
 const MAX_IGNORED = 100;
 const FIELDS: readonly string[] = ['id', ...CONTENT];
-/** Codes of errors that each further try would meet: of certificates, of TLS, and of a token that no header can have. */
-const FINAL_ERROR =
-  /CERT|LEAF_SIGNATURE|^ERR_TLS_|^ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)|^UND_ERR_INVALID_ARG/;
-
-const ADVICE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: ': start the service, or name it by --url',
-  ERR_TLS_CERT_ALTNAME_INVALID: '; name the host by --url as the certificate does',
-};
 
 export class PlantImporter {
   /** Its abort ends the import early, with the reason of the abort. */
@@ -126,11 +116,11 @@ export class PlantImporter {
     const message = `the service would ignore ${ignored.join(', ')}`;
     try {
       const refusal = isUnsent ? { error: null, message } : await this.send(text);
-      const answer = refusal ? 'refused' : 'stored';
+      const outcome = refusal ? 'refused' : 'stored';
       await previous;
       if (refusal) this.onRefused({ line, ...refusal, plant });
       else for (const name of ignored) this.countIgnored(name);
-      this.counts[isUnsent ? 'notSent' : answer] += 1;
+      this.counts[isUnsent ? 'notSent' : outcome] += 1;
       if (this.failedLine === undefined) this.counts.answeredLines = line;
     } catch (error) {
       this.stopping.abort(error);
@@ -153,8 +143,8 @@ export class PlantImporter {
         this.lastError = undefined;
         return refusal;
       } catch (error) {
-        const { code = '', isFinal = FINAL_ERROR.test(code), retryAfter = 0 } = error as Failure;
-        if (isFinal || tries >= this.limits.tries) throw error;
+        if (isFinal(error) || tries >= this.limits.tries) throw error;
+        const { retryAfter = 0 } = error as Failure;
         const backoff = Math.min(MAX_BACKOFF_MS, 100 * 2 ** tries);
         // A random part spreads the next tries of plants that failed together.
         const delay = retryAfter + backoff * (0.5 + Math.random() / 2);
@@ -185,20 +175,13 @@ export class PlantImporter {
     if (statusCode === 400 && isOurs) return { error, message };
     const what = statusCode === 200 ? '200 without the plant that was sent' : statusCode;
     const why = isOurs ? `error ${error}: ${message}` : `status ${what}, not from a plant store`;
-    throw Object.assign(new Error(why), {
+    throw Object.assign<Error, Failure>(new Error(why), {
       isFinal: statusCode < 500 && statusCode !== 408 && statusCode !== 429,
       retryAfter: Math.min(Number(headers['retry-after']) * 1_000 || 0, MAX_RETRY_AFTER_MS),
     });
   }
 
   private describe(error: unknown): string {
-    // The code of a DOMException is a number.
-    const code = String((error as Failure).code);
-    if (code.startsWith('ERR_SSL_')) return 'the service speaks HTTP, not HTTPS: check --url';
-    if (code === 'UND_ERR_INVALID_ARG')
-      return 'the token has a character that no header can have: check it';
-    // A service with TLS closes connections that do not begin with a handshake.
-    const isClosed = /^(UND_ERR_SOCKET|ECONNRESET)$/.test(code) && this.counts.sent === 0;
-    return describeError(error) + (isClosed ? ' (is it https?)' : (ADVICE[code] ?? ''));
+    return describeFailure(error, this.counts.sent === 0);
   }
 }
