@@ -69,7 +69,7 @@ export async function restoreBackup(config: Config, file: string): Promise<Diges
     const found = await target.query(`SELECT 1 FROM "${name}" LIMIT 1`);
     if (found.length > 0)
       throw new Error(
-        `the store has ${name}: nothing was written; restore into an empty one, by another DATABASE_URL`,
+        `the store has ${name}: nothing was written; restore into an empty one (docs/operating.md#restore), and \`${COMMAND} import\` there what \`${COMMAND} export\` writes of this one`,
       );
   }
   await digestTables(backup, target);

@@ -58,7 +58,7 @@ describe('the migrations', () => {
   it('are demanded, not run, with MIGRATE=off', async () => {
     const off = readConfig({ DATABASE_URL: temporary.url, MIGRATE: 'off' });
     await expect(openStore(off)).rejects.toThrow(
-      'DATABASE_URL: the store cannot be opened: it is empty: run `bin/plant-store migrate`',
+      'DATABASE_URL: the store cannot be opened: it is empty: for a new store run `bin/plant-store migrate`; to have plants back, restore a backup (docs/operating.md#restore)',
     );
     // Not even the table that lists the migrations was made.
     const tables = await withDatabase(async (database) =>

@@ -8,7 +8,10 @@ export const TOO_LONG = 'the store took too long';
 
 /** What a database may be that is no store of this version, and what to do. */
 const SCHEMA_ERRORS = {
-  empty: ['it is empty', `: run \`${COMMAND} migrate\``],
+  empty: [
+    'it is empty',
+    `: for a new store run \`${COMMAND} migrate\`; to have plants back, restore a backup (docs/operating.md#restore)`,
+  ],
   foreign: [
     'it is not a plant store',
     `: run this in the service's folder, or set DATABASE_URL; only for a new store, run \`${COMMAND} migrate\``,

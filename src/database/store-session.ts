@@ -53,7 +53,9 @@ export class StoreSession {
     if (unknown.length === 0) return undefined;
     const what = `no entity of this version describes ${unknown.join(', ')}`;
     if (engine.isShared) return what;
-    throw new Error(`the store has other tables, which no backup would have: ${what}`);
+    throw new Error(
+      `the store has other tables, which no backup would have: ${what}: look what they have, and move them into a file of their own`,
+    );
   }
 
   /**

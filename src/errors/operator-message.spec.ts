@@ -47,6 +47,12 @@ it('describeError tells both what failed and why it could not be closed', () => 
   expect(describeError(error)).toBe('the disk is full; lost');
 });
 
+it.each(['SQLITE_FULL', '53100'])('describeError says what to do about a full disk: %s', (code) => {
+  expect(describeError(Object.assign(new Error('it is full'), { code }))).toBe(
+    'it is full; make room on its disk, but remove nothing of the store (docs/operating.md#the-disk-is-full)',
+  );
+});
+
 it.each([
   ['SQLITE_CORRUPT_INDEX', true],
   ['SQLITE_NOTADB', true],
@@ -56,7 +62,6 @@ it.each([
   ['58030', true],
   // The disk may be full, or the server in recovery.
   ['SQLITE_IOERR_WRITE', false],
-  ['SQLITE_FULL', false],
   ['XX000', false],
 ])('describeError says what to do about damage: %s, %s', (code, isDamage) => {
   const error = Object.assign(new Error('reason'), { code });

@@ -27,6 +27,15 @@ const NO_RIGHT = '42501';
 const GRANTABLE = /^permission denied for /;
 const NO_RIGHT_ADVICE = ': grant it (docs/operating.md#roles)';
 
+/** By the code: SQLite's and PostgreSQL's disk is full, and PostgreSQL refuses the login. */
+const ADVICE: Readonly<Record<string, string>> = {
+  SQLITE_FULL:
+    '; make room on its disk, but remove nothing of the store (docs/operating.md#the-disk-is-full)',
+  '53100':
+    '; make room on its disk, but remove nothing of the store (docs/operating.md#the-disk-is-full)',
+  '28P01': ': check the password in DATABASE_URL, or in the file that DATABASE_URL_FILE names',
+};
+
 /**
  * Matches the code and message of an error that may quote a value of a row, where an operator's column or index computes with
  * it: PostgreSQL's class 22, data_exception, and 42601 of a text search, SQLite's JSON path, also as TypeORM rewords it. What a
@@ -70,7 +79,7 @@ export function describeError(error: unknown): string {
   const line = escapeControls(message);
   const { code = '' } = Object(error) as NodeJS.ErrnoException;
   if (code === NO_RIGHT && GRANTABLE.test(line)) return line + NO_RIGHT_ADVICE;
-  return line + (DAMAGE_CODES.test(code) ? DAMAGE_ADVICE : describeDenied(code));
+  return line + (DAMAGE_CODES.test(code) ? DAMAGE_ADVICE : (ADVICE[code] ?? describeDenied(code)));
 }
 
 /** The message of an error in a backup, which is not the store: it does not say what to do. */

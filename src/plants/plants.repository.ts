@@ -7,8 +7,8 @@ import { AUDIT, Plant, type UncommittedPlant } from './plant.entity.js';
 
 /** Why a plant that was sent is neither new nor stored. */
 const KEPT_OUT =
-  'plants were not inserted, and their ids are not found: a trigger, rule or policy of the table plants keeps them out ' +
-  '(psql lists those by `\\d plants`, sqlite3 by `.schema plants`), or another server took over that lacks them';
+  'plants were not inserted, and their ids are not found: a trigger or rule of the table plants keeps them out, which ' +
+  'status names, or a policy, or another server took over that lacks them';
 
 /** The stored plants. TypeORM's own insert would build a statement for each group. */
 @Injectable()

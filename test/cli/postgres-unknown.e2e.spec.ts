@@ -72,7 +72,7 @@ it.each([
   expect(await run(`restore ${file}`)).toMatchObject({
     code: 1,
     stderr:
-      'error: the store has plants: nothing was written; restore into an empty one, by another DATABASE_URL\n',
+      'error: the store has plants: nothing was written; restore into an empty one (docs/operating.md#restore), and `bin/plant-store import` there what `bin/plant-store export` writes of this one\n',
   });
 });
 

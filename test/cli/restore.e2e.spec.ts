@@ -86,7 +86,7 @@ it.each([
   expect(await cli(target, `restore ${file}`)).toEqual({
     code: 1,
     stdout: '',
-    stderr: `error: the store has ${kind}: nothing was written; restore into an empty one, by another DATABASE_URL\n`,
+    stderr: `error: the store has ${kind}: nothing was written; restore into an empty one (docs/operating.md#restore), and \`bin/plant-store import\` there what \`bin/plant-store export\` writes of this one\n`,
   });
   expect(await contentOf(target)).toEqual(before);
 });

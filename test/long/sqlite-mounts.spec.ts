@@ -89,7 +89,7 @@ it('a folder that something is mounted over: 503 says so, until it is unmounted'
   inside('mount', '-t', 'tmpfs', 'none', folder);
   const { details } = await service.monitor.until(503, 'store');
   expect(details.store?.message).toBe(
-    `${folder}/store.sqlite is hidden while the service runs: something is mounted over its folder: unmount it`,
+    `${folder}/store.sqlite is hidden while the service runs: something is mounted over its folder: unmount it by \`umount '${folder}'\``,
   );
   expect(await create(2n)).toBe(503);
   inside('umount', folder);

@@ -56,7 +56,7 @@ const show = (table: string) =>
 
 const describeHidden = (table: string, role: string) =>
   `row-level security may hide rows of ${table} from the role ${role}: as a superuser run ` +
-  `\`ALTER ROLE ${role} BYPASSRLS\`, or \`ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY\``;
+  `\`ALTER ROLE ${role} BYPASSRLS\`, or, if no role needs its policies, \`ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY\``;
 
 describe.each(TABLES)('while rows of %s may be hidden', (table) => {
   beforeAll(() => hide(table));

@@ -176,7 +176,7 @@ describe('a store that is no longer what its migrations made: 503 with the reaso
   it('the file has a second name', async () => {
     linkSync(store.path, `${store.path}.link`);
     expect(await findProblem()).toBe(
-      `${store.path} is a hard link: remove its other names, or give it a copy of its own`,
+      `${store.path} is a hard link: remove its other names, which \`find / -samefile '${store.path}' 2>/dev/null\` lists`,
     );
     rmSync(`${store.path}.link`);
     await expectSound();
@@ -191,6 +191,21 @@ describe('what the message says makes it right, and every plant is kept', () => 
       'ALTER TABLE plants RENAME TO p; CREATE TABLE plants AS SELECT * FROM p; DROP TABLE p',
     ],
     ['a type', remakeTable(Plant, 'old', SHORT_NAMES)],
+    ['a renamed table', 'ALTER TABLE plants RENAME TO former'],
+    [
+      'a view in its place',
+      'ALTER TABLE plants RENAME TO former; CREATE VIEW plants AS SELECT * FROM former',
+    ],
+    [
+      'a virtual table in its place',
+      'ALTER TABLE plants RENAME TO former; CREATE VIRTUAL TABLE plants USING fts5(id)',
+    ],
+    [
+      'a generated column of an empty table in its place',
+      replacePlants({ name: "text AS ('elm') NOT NULL" }).replaceAll('old', '"the former"'),
+    ],
+    ['a dropped column', 'ALTER TABLE plants DROP COLUMN created_by'],
+    ['a renamed table of backups', 'ALTER TABLE backups RENAME TO former'],
     ['a migration', `DELETE FROM plant_store_migrations WHERE name = '${MIGRATION}'`],
     ['the key of tokens', remakeTable(Token, 'old', UNNUMBERED)],
     [
@@ -202,9 +217,10 @@ describe('what the message says makes it right, and every plant is kept', () => 
     await store.execute(`${make}; DROP TABLE IF EXISTS old`);
     const problem = await findProblem();
     const [command = ''] = listCommands(problem);
-    if (problem.includes('stop the service, then')) await restartBehind(command);
+    if (command.includes(' && ')) await restartBehind(command);
     else await store.execute(command);
     await expectSound();
+    await store.execute('DROP TABLE IF EXISTS plants_unused');
   });
 });
 

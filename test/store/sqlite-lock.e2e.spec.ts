@@ -51,7 +51,7 @@ it('refuses a SQLite file with a hard link, as lock and log belong to one name',
   expect((await cli('migrate')).code).toBe(0);
   const other = `${store.folder}/other.sqlite`;
   linkSync(store.path, other);
-  const refusal = ` is a hard link: remove its other names, or give it a copy of its own\n`;
+  const refusal = ' is a hard link: remove its other names, which `find / -samefile ';
   for (const path of [store.path, other]) {
     const url = `sqlite:${path}`;
     const failed = { code: 1, stderr: expect.stringContaining(path + refusal) };

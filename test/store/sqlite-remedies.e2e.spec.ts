@@ -135,7 +135,7 @@ describe('what the message says keeps every acknowledged plant', () => {
     [
       'a backup is restored into it by SQLite',
       () => sh(`sqlite3 '${file()}' '.restore ${store.folder}/backup.sqlite'`),
-      /: restart the service: the store has what was copied, and what was stored since$/,
+      /: restart the service: the store has what was copied, and what was stored since; have the plants from before sent again$/,
       undefined,
     ],
   ])('%s', async (what, make, reason, then) => {

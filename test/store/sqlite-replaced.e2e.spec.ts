@@ -10,7 +10,9 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
@@ -141,7 +143,7 @@ describe('the log of a file is not played back into another one', () => {
     );
     const refusal =
       `${log} belongs to another file than ${store.path}: stop the service; to have what was acknowledged, put the file ` +
-      `back that was here, with this log beside it; to keep the file that is here now, \`${keepNew}\`; ` +
+      `back that was here, with this log beside it, or restore a backup (docs/operating.md#restore); to keep the file that is here now, \`${keepNew}\`; ` +
       `if file and log were copied together, \`${isCopy}\`\n`;
     const failed = { code: 1, stderr: expect.stringContaining(refusal) };
     expect(await cli('migrate')).toMatchObject({ ...failed, stdout: '' });
@@ -172,7 +174,7 @@ describe('no store is made where the file is missing, and what belongs to it is 
       mkdirSync(dirname(store.path));
       writeFileSync(store.path + suffix, '');
       const reason =
-        `there is no file ${store.path}, but ${store.path}${suffix}, which belongs to it: put it back, or restore a backup ` +
+        `there is no file ${store.path}, but a store was here, whose ${store.path}${suffix} still is: put the file back, or restore a backup ` +
         `as in docs/operating.md#restore, which moves the rest away\n`;
       const failed = { code: 1, stderr: expect.stringContaining(reason) };
       for (const line of STARTS) expect(await cli(line)).toMatchObject({ ...failed, stdout: '' });
@@ -181,12 +183,23 @@ describe('no store is made where the file is missing, and what belongs to it is 
     },
   );
 
+  it('its -id, and the file is empty: refused by a start and each command', async () => {
+    take(killed);
+    rmSync(`${store.path}-wal`);
+    truncateSync(store.path);
+    const reason = `${store.path} is empty, but a store was here, whose ${store.path}-id still is: put the file back, or `;
+    const failed = { code: 1, stderr: expect.stringContaining(reason) };
+    for (const line of STARTS) expect(await cli(line)).toMatchObject({ ...failed, stdout: '' });
+    expect(await startHere(store.url)).toMatchObject(failed);
+    expect(statSync(store.path).size).toBe(0);
+  });
+
   it('by a link that leads to it', async () => {
     take(killed);
     renameSync(store.path, old());
     const link = `${store.folder}/link.sqlite`;
     symlinkSync(store.path, link);
-    const reason = `there is no file ${store.path}, but ${store.path}-wal, `;
+    const reason = `there is no file ${store.path}, but a store was here, whose ${store.path}-wal still is: `;
     const stderr = expect.stringContaining(reason);
     expect(await cli('migrate', `sqlite:${link}`)).toMatchObject({ code: 1, stderr });
     renameSync(old(), store.path);

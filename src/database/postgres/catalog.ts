@@ -11,7 +11,8 @@ export type Size = Readonly<{ tables: number; columns: number }>;
 
 /**
  * Reads `place`, where the store is; `found`, its tables; `parts`, these and their partitions; `cols`, the columns that they
- * have and those that they must have; `sequences`, those of generated keys.
+ * have and those that they must have; `sequences`, those of generated keys; `others`, the tables of the same schema that are not
+ * the store's, but have all columns of one of its tables: each may be the former one, renamed.
  */
 export const readCatalog = ({ tables, columns }: Size): string => `
 -- LIMIT tells the planner how few rows there are: for more it would compile the statement each time (jit_above_cost).
@@ -75,6 +76,13 @@ cols AS (
   -- OFFSET keeps the planner from reading the columns of all tables.
   CROSS JOIN LATERAL (SELECT * FROM pg_attribute WHERE attrelid = found.oid AND attnum > 0 AND NOT attisdropped OFFSET 0) AS held
   FULL JOIN named ON named.oid = attrelid AND named.name = attname
+),
+others AS (
+  SELECT found.ident, quote_ident(relname) AS other
+  FROM found JOIN place ON true JOIN pg_class AS list ON relnamespace = to_regnamespace(quote_ident(first))
+  WHERE list.relkind IN ('r', 'p') AND NOT relispartition AND relname NOT IN (SELECT name FROM wanted) AND NOT EXISTS (
+    SELECT FROM jsonb_to_recordset(columns) AS named (name text)
+    WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = list.oid AND attname = named.name AND NOT attisdropped))
 ),
 sequences AS (
   SELECT ident AS "table", quote_ident(key) AS key, CASE WHEN relkind IN ('r', 'p')

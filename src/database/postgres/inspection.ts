@@ -30,6 +30,15 @@ const CHOOSE_SCHEMA = `
       ELSE 'run \`ALTER ROLE %1$I IN DATABASE %2$I SET search_path = %3$I\`' END,
     current_user, current_database(), coalesce(other, 'public'))`;
 
+const RESTORE = 'restore a backup (docs/operating.md#restore)';
+
+/** The remedy for a table whose name is free, or that of something else, which `free` renames. */
+const renameBack = (free: string): string => `
+  coalesce(
+    (SELECT format('if its rows are in %1$s, run \`${free}ALTER TABLE %1$s RENAME TO %2$s\`', min(other), found.ident)
+      FROM others WHERE others.ident = found.ident HAVING count(*) > 0),
+    'give its name to the table that has the rows')`;
+
 /**
  * Returns one row: `problems`, the gravest first, the `sequences`, whether there are workers of Citus, which are inspected too,
  * and what identifies the `server`, the `database` and the `tables`, as any may be another one a second later. catalog.ts says
@@ -72,19 +81,19 @@ problems (rank, effect, what, remedy) AS (
       coalesce((SELECT max(name) FROM stores WHERE name <> first), first))
   FROM place WHERE 1 < (SELECT count(*) FROM stores)
   UNION ALL
-  SELECT 0, 'missing', format('the schema %I has no plant store', first), 'put its tables back, or restore a backup (docs/operating.md#restore)'
-  FROM place WHERE first IS NOT NULL AND other IS NULL AND NOT $2
+  SELECT 0, 'missing', format('the schema %I has no plant store', first), 'put its tables back, or ${RESTORE}'
+  FROM place WHERE first IS NOT NULL AND other IS NULL AND NOT has_store AND NOT $2
   UNION ALL
-  SELECT 2, 'missing', format('the table %s is missing', ident), 'put it back, or restore a backup (docs/operating.md#restore)'
+  SELECT 2, 'missing', format('the table %s is missing', ident), ${renameBack('')} || ', or ${RESTORE}'
   FROM found WHERE oid IS NULL
   UNION ALL
   SELECT 2, 'hidden', format('row-level security may hide rows of %s from the role %I', ident, current_user),
-    format('as a superuser run \`ALTER ROLE %I BYPASSRLS\`, or \`ALTER TABLE %s DISABLE ROW LEVEL SECURITY\`', current_user, ident)
+    format('as a superuser run \`ALTER ROLE %I BYPASSRLS\`, or, if no role needs its policies, \`ALTER TABLE %s DISABLE ROW LEVEL SECURITY\`', current_user, ident)
   FROM found WHERE row_security_active(oid)
   UNION ALL
   SELECT 3, 'unsafe', format('%s is no ordinary table, but %s', ident,
       CASE relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' WHEN 'f' THEN 'a foreign table' ELSE 'something else' END),
-    'give its name to the table that has the rows'
+    ${renameBack('ALTER TABLE %2$s RENAME TO %2$s_unused; ')}
   FROM found WHERE relkind NOT IN ('r', 'p')
   UNION ALL
   SELECT 3, 'unsafe', format('the partition %s of %s is no ordinary table', ident, whole), 'put an ordinary one with its rows in its place'
@@ -98,10 +107,11 @@ problems (rank, effect, what, remedy) AS (
   FROM found WHERE oid IS NOT NULL AND to_regclass(ident) <> oid
   UNION ALL
   SELECT 3, 'unsafe', format('the rows of %s count as rows of %s, which it inherits from', inhrelid::regclass, ident),
-    format('run \`ALTER TABLE %s NO INHERIT %s\`', inhrelid::regclass, ident)
+    format('if all of them are rows of %2$s itself, too, run \`ALTER TABLE %1$s NO INHERIT %2$s\`; else insert them there first', inhrelid::regclass, ident)
   FROM found JOIN pg_inherits ON inhparent = oid WHERE relkind <> 'p'
   UNION ALL
-  SELECT 3, 'missing', format('the column %I of %s is missing', name, ident), 'put it back, or restore a backup (docs/operating.md#restore)'
+  SELECT 3, 'missing', format('the column %I of %s is missing', name, ident),
+    'if it was renamed, rename it back; else ' || CASE WHEN "isNullable" THEN format('have it without values by \`ALTER TABLE %s ADD %I %s\`, or ', ident, name, type) ELSE '' END || '${RESTORE}'
   FROM cols WHERE attnum IS NULL
   UNION ALL
   SELECT 4, 'unsafe', format('the column %I of %s is of type %s, not %s, so that a value could be changed or refused', name, ident, has_type, type),
@@ -123,7 +133,7 @@ problems (rank, effect, what, remedy) AS (
   UNION ALL
   SELECT 4, 'unsafe', format('the column %I of %s must have a value, which this version does not write', name, ident),
     CASE WHEN attnotnull THEN format('run \`ALTER TABLE %s ALTER %I DROP NOT NULL\`', ident, name)
-      ELSE 'give it a default, or a type that may be null' END
+      ELSE format('run \`ALTER TABLE %s ALTER %I TYPE %s\`', ident, name, (SELECT format_type(typbasetype, typtypmod) FROM pg_type WHERE oid = atttypid)) END
   FROM cols WHERE is_required AND NOT is_generated AND CASE WHEN type IS NULL THEN NOT has_value ELSE "isNullable" END
   UNION ALL
   SELECT 6, 'unsafe', format('no valid unique index of %s has its key, %I, alone, so that an id could be stored twice', ident, key),
@@ -146,10 +156,13 @@ problems (rank, effect, what, remedy) AS (
     JOIN pg_class ON pg_class.oid = part.oid JOIN pg_index ON indrelid = part.oid AND indnkeyatts = 1 AND NOT indimmediate
     JOIN pg_attribute ON attrelid = part.oid AND attnum = indkey[0] AND attname = key JOIN pg_constraint ON conindid = indexrelid
   UNION ALL
-  SELECT 7, 'unsafe', format('the role %I lacks %s on columns of %s', current_user, privilege, ident),
-    format('run \`GRANT %s ON %s TO %I\` (docs/operating.md#roles)', privilege, ident, current_user)
-  FROM cols, unnest(rights) AS privilege WHERE type IS NOT NULL AND attnum IS NOT NULL
-  GROUP BY ident, privilege HAVING NOT bool_and(has_column_privilege(attrelid, attnum, privilege))
+  SELECT 7, 'unsafe', format('the role %I lacks %s on columns of %s', current_user, lacking, ident),
+    format('run \`GRANT %s ON %s TO %I\` (docs/operating.md#roles)', lacking, ident, current_user)
+  FROM (
+    SELECT ident, string_agg(DISTINCT privilege, ', ') AS lacking
+    FROM cols, unnest(rights) AS privilege WHERE type IS NOT NULL AND attnum IS NOT NULL
+      AND NOT has_column_privilege(attrelid, attnum, privilege)
+    GROUP BY ident) AS denied
 )
 SELECT (SELECT json_agg(problems ORDER BY rank, what) FROM problems) AS problems,
   (SELECT json_agg(sequences) FROM sequences WHERE has_sequence_privilege(sequence, 'SELECT')) AS sequences,

@@ -51,7 +51,7 @@ interface Found {
 }
 
 const GO_BACK =
-  'lead it back; if it was moved on purpose and all plants are here (docs/operating.md#moving-to-a-copy), restart the service';
+  'lead it back; only if it was moved on purpose and all plants are here (docs/operating.md#moving-to-a-copy), restart the service';
 
 export class PostgresInspector {
   /** The number of inspections that have found a problem, or have read a result that is not theirs. */
@@ -139,8 +139,11 @@ export class PostgresInspector {
       return report('another database has taken the name of the store', GO_BACK);
     const replaced = Object.keys(origin.tables ?? {}).find((oid) => !tables?.[oid]);
     if (replaced === undefined) return [];
-    const what = `the table ${origin.tables?.[replaced]} was replaced, or taken away, while the service runs`;
-    return report(what, 'put the former one back, or restart the service');
+    const what = `the table ${origin.tables?.[replaced]} was replaced, detached or dropped while the service runs`;
+    return report(
+      what,
+      'put the former one back, or attach the partition again; only to go on without its rows, restart the service',
+    );
   }
 
   private async findOnWorkers(runner: Runner): Promise<Finding[]> {

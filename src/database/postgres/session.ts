@@ -95,7 +95,7 @@ export class Session {
     if (!error && (Array.isArray(result) ? isSingle : !result.command))
       return new StoreUnavailableException(OUT_OF_ORDER);
     if (this.warning !== undefined) return new StoreUnavailableException(this.warning);
-    if (error instanceof DatabaseError) return explainRule(error);
+    if (error instanceof DatabaseError) return explain(error);
     if (error) return toStoreUnavailable(error);
     this.closeLongHanging();
     return undefined;
@@ -117,9 +117,18 @@ export class Session {
   }
 }
 
-/** Adds advice to PostgreSQL's refusal of `ON CONFLICT` on a table that has a rule. */
-function explainRule(error: DatabaseError): Error {
-  if (error.routine !== 'RewriteQuery') return error;
-  const advice = 'drop the rule that psql lists by `\\d plants`';
+/** What to do about an error that only its place in the server's code tells: the SQLSTATE is that of other errors too. */
+const ADVICE: Readonly<Record<string, string>> = {
+  // `ON CONFLICT` on a table that has a rule.
+  RewriteQuery:
+    "drop the rule that `SELECT rulename FROM pg_rules WHERE tablename = 'plants'` names",
+  // The message does not quote the row.
+  ExecFindPartition:
+    'attach a partition for its id, such as the one that was detached, or a DEFAULT one',
+};
+
+function explain(error: DatabaseError): Error {
+  const advice = ADVICE[error.routine ?? ''];
+  if (advice === undefined) return error;
   return new StoreUnavailableException(`${error.message}: ${advice}`, { cause: error });
 }

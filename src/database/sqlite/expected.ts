@@ -3,7 +3,8 @@ import { COMMAND } from '../../config/config.js';
 import { insertMigration, MIGRATIONS } from '../schema.js';
 import { describeTables, MIGRATIONS_TABLE } from '../tables.js';
 import type { Expected } from './inspection.js';
-import { findFreeName, moveAside, quote } from './put-back.js';
+import { quote } from './place.js';
+import { findFreeName, moveAside } from './put-back.js';
 
 /** Describes what an inspection must find. The commands use names that are free now. */
 export async function describeExpected(store: DataSource, file: string): Promise<Expected> {

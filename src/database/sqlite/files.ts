@@ -60,8 +60,9 @@ export function getPath({ databaseUrl }: Config): string {
 export function findFile(config: Config, makes = false): string {
   const path = getPath(config);
   // An existing file is not opened: closing it would drop the locks that SQLite may have on it in this process.
-  if (!statSync(path, { throwIfNoEntry: false })) {
-    assertNoRemains(path);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found?.size) assertNoRemains(path, found !== undefined);
+  if (!found) {
     if (!makes) throw new SchemaError('foreign', `there is no file ${path}`);
     // A recursive mkdir under /proc would loop forever.
     if (!existsSync(dirname(path))) mkdirSync(dirname(path));
@@ -72,18 +73,19 @@ export function findFile(config: Config, makes = false): string {
   return realpathSync(path);
 }
 
-/** @throws Error if a log has lost its file: an empty file in its place would pass for the store */
-function assertNoRemains(path: string): void {
+/** @throws Error if a log has lost its file, or that was emptied: an empty file would pass for a new store */
+function assertNoRemains(path: string, isEmptied: boolean): void {
   const file = resolve(dirname(path), readLink(path) ?? path);
-  const left = [...LOG_SUFFIXES, IDS_SUFFIX]
-    .map((suffix) => file + suffix)
-    .find((one) => existsSync(one));
+  // A start that was killed before it made the store has left an empty file, and perhaps a log of that.
+  const suffixes = isEmptied ? [IDS_SUFFIX] : [...LOG_SUFFIXES, IDS_SUFFIX];
+  const left = suffixes.map((suffix) => file + suffix).find((one) => existsSync(one));
   if (left === undefined) return;
   const copies = listRemoved(file);
   const back = copies
     ? `it is still open in a process: before that stops, put it back by \`${copies}\``
-    : 'put it back, or restore a backup as in docs/operating.md#restore, which moves the rest away';
-  throw new Error(`there is no file ${file}, but ${left}, which belongs to it: ${back}`);
+    : 'put the file back, or restore a backup as in docs/operating.md#restore, which moves the rest away';
+  const what = isEmptied ? `${file} is empty` : `there is no file ${file}`;
+  throw new Error(`${what}, but a store was here, whose ${left} still is: ${back}`);
 }
 
 /** @throws Error naming the path and the user of this process */

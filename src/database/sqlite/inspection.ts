@@ -37,16 +37,29 @@ export interface Expected {
 /** Runs a query on any connection to the store. */
 export type ListRows = <Row>(sql: string, ...parameters: readonly unknown[]) => Row[];
 
-const RENAME_BACK =
-  'if it was renamed, rename it back; else restore a backup (docs/operating.md#restore)';
-/** SQL of a remedy: a backup has every row, in tables as the migrations make them. */
-const PUT_BACKUP =
-  "'put a backup in its place, which has every row, but no further column: stop the service, then ' || (SELECT put_backup FROM given)";
+const RESTORE = 'restore a backup (docs/operating.md#restore)';
+
+/** SQL of a remedy for the `name` of a table that is free, or that of something else, which the SQL `free` takes from it. */
+const renameBack = (free: string): string => `
+  coalesce(
+    (SELECT 'if its rows are in ' || other || ', run \`' || ${free} || 'ALTER TABLE ' || other || ' RENAME TO ' || found.name || '\`'
+      FROM others WHERE others."table" = found.name),
+    'give its name to the table that has the rows')`;
+const MOVE_ASIDE = `'ALTER TABLE ' || name || ' RENAME TO ' || name || '_unused; '`;
+
+/** SQL of a remedy for a table that is not as the migrations make it, as it is in a backup. @param table SQL of its name */
+const remake = (table: string): string => `
+  coalesce(
+    (SELECT 'if its rows are in ' || other || ', run \`ALTER TABLE ' || "table" || ' RENAME TO ' || "table" || '_unused; '
+        || 'ALTER TABLE ' || other || ' RENAME TO ' || "table" || '\`, and drop the former if it has no others; else move that away, and '
+      FROM others WHERE others."table" = ${table}), '')
+  || 'put a backup in its place, which has every row, but no further column: stop the service, then ' || (SELECT put_backup FROM given)`;
 
 /**
  * Finds texts that are not UTF-8, and what tables lack of what the migrations make. `found` are the tables that must be there,
- * each with the type that it has; `held` are the columns that they have, `named` those that they must have, and `cols` the
- * latter beside the former. Parameters: the tables, as JSON; both commands.
+ * each with the type that it has; `others` are tables that are not the store's, but have all columns of one of these: each may be
+ * the former one, renamed. `held` are the columns that they have, `named` those that they must have, and `cols` the latter beside
+ * the former. Parameters: the tables, as JSON; both commands.
  */
 const FIND_PROBLEMS = `
 WITH given (tables, put_backup, convert_to_utf8) AS (SELECT ?, ?, ?),
@@ -54,6 +67,16 @@ found AS (
   SELECT value->>'name' AS name, value->>'key' AS key, value->>'isGenerated' AS is_numbered, value->'columns' AS columns, list.type
   FROM given, json_each(tables)
   LEFT JOIN pragma_table_list AS list ON list.schema = 'main' AND list.name COLLATE NOCASE = value->>'name'
+),
+others AS (
+  SELECT found.name AS "table", min(printf('"%w"', list.name)) AS other
+  FROM found, pragma_table_list AS list
+  WHERE list.schema = 'main' AND list.type = 'table' AND list.name NOT GLOB 'sqlite_*'
+    AND NOT EXISTS (SELECT 1 FROM found AS own WHERE own.name = list.name COLLATE NOCASE)
+    AND NOT EXISTS (
+      SELECT 1 FROM json_each(found.columns)
+      WHERE NOT EXISTS (SELECT 1 FROM pragma_table_info(list.name) AS has WHERE has.name = value->>'name' COLLATE NOCASE))
+  GROUP BY 1
 ),
 held AS (
   SELECT found.name AS "table", held.* FROM found, pragma_table_xinfo(found.name) AS held WHERE found.type = 'table'
@@ -71,28 +94,30 @@ cols AS (
 SELECT 'hidden' AS effect, 'its texts are ' || encoding || ', not UTF-8' AS what, 'stop the service, then ' || convert_to_utf8 AS remedy
 FROM given, pragma_encoding WHERE encoding <> 'UTF-8'
 UNION ALL
-SELECT 'missing', 'the table ' || name || ' is missing', '${RENAME_BACK}'
+SELECT 'missing', 'the table ' || name || ' is missing', ${renameBack("''")} || ', or ${RESTORE}'
 FROM found WHERE type IS NULL
 UNION ALL
-SELECT 'unsafe', name || ' is no ordinary table, but a ' || type, 'give its name to the table that has the rows'
+SELECT 'unsafe', name || ' is no ordinary table, but a ' || type, ${renameBack(`iif(type = 'view', 'DROP VIEW ' || name || '; ', ${MOVE_ASIDE})`)}
 FROM found WHERE type <> 'table'
 UNION ALL
-SELECT 'missing', what || ' is missing', '${RENAME_BACK}' FROM cols WHERE cid IS NULL
+SELECT 'missing', what || ' is missing', 'if it was renamed, rename it back; else '
+  || iif(is_nullable, 'have it without values by \`ALTER TABLE ' || "table" || ' ADD ' || name || ' ' || type || '\`, or ', '') || '${RESTORE}'
+FROM cols WHERE cid IS NULL
 UNION ALL
-SELECT 'unsafe', what || ' is generated', ${PUT_BACKUP} FROM cols WHERE is_generated
+SELECT 'unsafe', what || ' is generated', ${remake('cols."table"')} FROM cols WHERE is_generated
 UNION ALL
-SELECT 'unsafe', what || ' is of type ' || iif(has_type = '', 'none', has_type) || ', not ' || type, ${PUT_BACKUP}
+SELECT 'unsafe', what || ' is of type ' || iif(has_type = '', 'none', has_type) || ', not ' || type, ${remake('cols."table"')}
 FROM cols WHERE has_type <> type COLLATE NOCASE
 UNION ALL
-SELECT 'unsafe', what || ' must have a value, which a plant may lack', ${PUT_BACKUP} FROM cols WHERE is_nullable AND is_required
+SELECT 'unsafe', what || ' must have a value, which a plant may lack', ${remake('cols."table"')} FROM cols WHERE is_nullable AND is_required
 UNION ALL
-SELECT 'unsafe', 'the column ' || name || ' of ' || "table" || ' must have a value, which this version does not write', ${PUT_BACKUP}
+SELECT 'unsafe', 'the column ' || name || ' of ' || "table" || ' must have a value, which this version does not write', ${remake('held."table"')}
 FROM held WHERE hidden = 0 AND "notnull" AND dflt_value IS NULL AND NOT EXISTS (
   SELECT 1 FROM named WHERE named."table" = held."table" AND named.name = held.name COLLATE NOCASE)
 UNION ALL
 SELECT 'unsafe', 'no unique index of ' || name || ' has its key, ' || key || ', alone, so that an id could be stored twice',
-  iif(is_numbered, ${PUT_BACKUP},
-    'run \`CREATE UNIQUE INDEX ' || name || '_' || key || ' ON ' || name || ' (' || key || ')\`; if that names an id that is there twice, keep one of the two first')
+  iif(is_numbered, ${remake('found.name')},
+    'run \`CREATE UNIQUE INDEX ' || name || '_' || key || ' ON ' || name || ' (' || key || ')\`; if that fails, an id is there twice, which check names: keep one of the two first')
 FROM found
 WHERE type = 'table' AND EXISTS (SELECT 1 FROM held WHERE "table" = found.name AND held.name = key COLLATE NOCASE)
   AND (SELECT count(*) <> 1 OR max(name) <> key COLLATE NOCASE FROM held WHERE "table" = found.name AND pk > 0)
@@ -113,7 +138,10 @@ export function inspectId(list: ListRows, file: string, ids: readonly number[]):
   if (ids.length === 0 || ids.includes(found?.application_id ?? 0)) return [];
   const what = `another database was copied into ${file} while the service runs, as by sqlite3's .restore`;
   return [
-    unsafe(what, 'restart the service: the store has what was copied, and what was stored since'),
+    unsafe(
+      what,
+      'restart the service: the store has what was copied, and what was stored since; have the plants from before sent again',
+    ),
   ];
 }
 

@@ -47,7 +47,7 @@ export function readIds(file: string): number[] {
 export function assertOwnLog(file: string): void {
   if (!hasFilledLog(file) || hasKeptId(file)) return;
   const log = `${file}-wal`;
-  const back = `to have what was acknowledged, put the file back that was here, with this log beside it`;
+  const back = `to have what was acknowledged, put the file back that was here, with this log beside it, or restore a backup (docs/operating.md#restore)`;
   const keepNew = `to keep the file that is here now, \`${moveAside(log, 'old')}\``;
   const copied = `if file and log were copied together, \`${moveAside(file + IDS_SUFFIX, 'old')}\``;
   throw new Error(

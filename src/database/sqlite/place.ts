@@ -41,7 +41,10 @@ export function findAlias(file: string): Finding | undefined {
     // Whoever opens the file reports that it cannot be reached.
     return undefined;
   }
-  return unsafe(`${file} is a hard link`, 'remove its other names, or give it a copy of its own');
+  return unsafe(
+    `${file} is a hard link`,
+    `remove its other names, which \`find / -samefile ${quote(file)} 2>/dev/null\` lists`,
+  );
 }
 
 /** Says which of these paths is a mount, and what to do; undefined if none is, or without /proc, as on macOS. */
@@ -58,4 +61,9 @@ export function describeMount(paths: readonly string[]): Finding | undefined {
 /** Escapes a character as /proc/self/mountinfo does (proc_pid_mountinfo(5)). */
 function escapeOctal(character: string): string {
   return `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
+}
+
+/** Quotes an argument of a shell's command. */
+export function quote(path: string): string {
+  return `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

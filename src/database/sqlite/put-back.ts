@@ -26,7 +26,7 @@ import {
 import { dirname } from 'node:path';
 import type { Finding } from '../store-errors.ts';
 import { unsafe } from './inspection.ts';
-import { isInPlace, type OpenedFile } from './place.ts';
+import { isInPlace, quote, type OpenedFile } from './place.ts';
 
 const CHUNK_BYTES = 2 ** 20;
 /** How /proc marks a file that has no name any more. */
@@ -59,7 +59,7 @@ export function describeMoved({ path, ino }: OpenedFile, store: OpenStore): Find
   if (link === file)
     return unsafe(
       `${file} is hidden while the service runs: something is mounted over its folder`,
-      'unmount it',
+      `unmount it by \`umount ${quote(dirname(file))}\``,
     );
   const aside = exists ? [moveAside(file, 'new')] : [];
   if (!link.endsWith(DELETED)) {
@@ -164,11 +164,6 @@ export function findFreeName(path: string, suffix: string): string {
   let name = `${path}.${suffix}`;
   for (let number = 2; existsSync(name); number++) name = `${path}.${suffix}-${number}`;
   return name;
-}
-
-/** Quotes an argument of a shell's command. */
-export function quote(path: string): string {
-  return `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Returns where a link leads; undefined if the path is no link, or is gone, or the system has no /proc. */
