@@ -13,6 +13,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
@@ -155,6 +156,23 @@ describe('SqliteWriter', () => {
     unlinkSync(`${file.path}.link`);
     await store.writer.inspect();
     expect(await insert('1')).toBe(1);
+  });
+
+  it('acknowledges nothing while its folder cannot be entered', async () => {
+    expect(await insert('1')).toBe(1);
+    const folder = dirname(file.path);
+    renameSync(folder, `${folder}.elsewhere`);
+    // A link to itself refuses root, too.
+    symlinkSync(folder, folder);
+    await expect(insert('2')).rejects.toMatchObject({
+      driverError: {
+        code: 'SQLITE_READONLY_DBMOVED',
+        message: expect.stringMatching(/^ELOOP: .*: let the service's user reach it again$/),
+      },
+    });
+    unlinkSync(folder);
+    renameSync(`${folder}.elsewhere`, folder);
+    expect(await insert('3')).toBe(1);
   });
 
   it('names a free file in its remedy, though another has come meanwhile', async () => {
