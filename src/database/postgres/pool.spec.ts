@@ -1,6 +1,6 @@
 /** @engine postgres */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Proxy } from '../../../test/support/proxy.js';
 import { PostgresInspector } from './inspector.js';
 import { CheckedPool } from './pool.js';
@@ -12,12 +12,13 @@ const TIMEOUT = 300;
 const LONG = 10 * TIMEOUT;
 
 let proxy: Proxy;
+let inspector: PostgresInspector;
 let pool: CheckedPool;
 beforeEach(async () => {
   const url = new URL(process.env.TEST_DATABASE_URL ?? '');
   proxy = await Proxy.start(Number(url.port));
   url.port = String(proxy.port);
-  const inspector = new PostgresInspector('read');
+  inspector = new PostgresInspector('read');
   pool = new CheckedPool({ connectionString: url.href, statementTimeoutMs: TIMEOUT, inspector });
   pool.on('error', () => undefined);
 });
@@ -71,4 +72,16 @@ it('once all sessions hang for long, as their connections are dead, one is repla
   const rest = await Promise.all(Array.from({ length: SESSIONS - 1 }, borrow));
   await Promise.all(rest.map((one) => one.query('SELECT 1')));
   for (const one of [...rest, again.session]) one.release();
+});
+
+it('a session that an inspection refuses is closed, and takes no place of another', async () => {
+  jest.spyOn(inspector, 'isServing', 'get').mockReturnValue(true);
+  const finding = { effect: 'unsafe', what: 'fsync is off', remedy: 'set it to on' } as const;
+  const find = jest.spyOn(inspector, 'find').mockResolvedValue([finding]);
+  for (let tries = 0; tries < SESSIONS; tries++)
+    await expect(borrow()).rejects.toMatchObject({ finding });
+  find.mockResolvedValue([]);
+  const session = await borrow();
+  await session.query('SELECT 1');
+  session.release();
 });
