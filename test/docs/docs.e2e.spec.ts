@@ -69,6 +69,9 @@ describe('the document and its UI', () => {
     });
   });
 
+  it('its page has the style that fits it to a phone', async () =>
+    expect((await get('/docs')).text).toContain('@media (max-width: 640px)'));
+
   it('all files that the page names exist', async () => {
     for (const [page, base] of [
       ['/docs', '/'],
