@@ -12,6 +12,5 @@ import { PlantsService } from './plants.service.js';
   imports: [AuthModule, TypeOrmModule.forFeature([Plant])],
   controllers: [PlantsController],
   providers: [PlantsService, GroupCommit, PlantsRepository],
-  exports: [GroupCommit],
 })
 export class PlantsModule {}
