@@ -51,7 +51,8 @@ const MOVE_ASIDE = `'ALTER TABLE ' || name || ' RENAME TO ' || name || '_unused;
 const remake = (table: string): string => `
   coalesce(
     (SELECT 'if its rows are in ' || other || ', run \`ALTER TABLE ' || "table" || ' RENAME TO ' || "table" || '_unused; '
-        || 'ALTER TABLE ' || other || ' RENAME TO ' || "table" || '\`, and drop the former if it has no others; else move that away, and '
+        || 'ALTER TABLE ' || other || ' RENAME TO ' || "table" || '\`, and drop '
+        || "table" || '_unused if it has no others; else move ' || other || ' away, and '
       FROM others WHERE others."table" = ${table}), '')
   || 'put a backup in its place, which has every row, but no further column: stop the service, then ' || (SELECT put_backup FROM given)`;
 
