@@ -173,8 +173,8 @@ it('restore does not create a missing store', async () => {
   const reason =
     ENGINE === 'sqlite'
       ? `there is no file ${missing}: run this in the service's folder, or set DATABASE_URL; only for a new store,`
-      : 'it is empty:';
-  const stderr = `error: DATABASE_URL: the store cannot be opened: ${reason} run \`bin/plant-store migrate\`\n`;
+      : 'it is empty: for a new store';
+  const stderr = `error: DATABASE_URL: the store cannot be opened: ${reason} run \`bin/plant-store migrate\`${ENGINE === 'sqlite' ? '' : '; to have plants back, restore a backup (docs/operating.md#restore)'}\n`;
   for (const line of [`backup ${file}.2`, `restore ${file}`, 'export', 'export x.ndjson'])
     expect([line, await cli(target, line)]).toEqual([line, { code: 1, stdout: '', stderr }]);
   expect(readdirSync(source.folder).sort()).toEqual(['backup.sqlite', 'data']);
