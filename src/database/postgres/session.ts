@@ -124,7 +124,7 @@ const ADVICE: Readonly<Record<string, string>> = {
     "drop the rule that `SELECT rulename FROM pg_rules WHERE tablename = 'plants'` names",
   // The message does not quote the row.
   ExecFindPartition:
-    'attach a partition for its id, such as the one that was detached, or a DEFAULT one',
+    'attach a partition for its id: the one that was detached or, only if there was none, a DEFAULT one',
 };
 
 function explain(error: DatabaseError): Error {
