@@ -6,11 +6,13 @@ import { means } from './driver-codes.js';
 
 export const TOO_LONG = 'the store took too long';
 
+export const RESTORE = 'restore a backup (docs/operating.md#restore)';
+
 /** What a database may be that is no store of this version, and what to do. */
 const SCHEMA_ERRORS = {
   empty: [
     'it is empty',
-    `: for a new store run \`${COMMAND} migrate\`; to have plants back, restore a backup (docs/operating.md#restore)`,
+    `: for a new store run \`${COMMAND} migrate\`; to have plants back, ${RESTORE}`,
   ],
   foreign: [
     'it is not a plant store',

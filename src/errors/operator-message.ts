@@ -27,12 +27,12 @@ const NO_RIGHT = '42501';
 const GRANTABLE = /^permission denied for /;
 const NO_RIGHT_ADVICE = ': grant it (docs/operating.md#roles)';
 
-/** By the code: SQLite's and PostgreSQL's disk is full, and PostgreSQL refuses the login. */
+const FULL_ADVICE =
+  '; make room on its disk, but remove nothing of the store (docs/operating.md#the-disk-is-full)';
+/** By the code: SQLite's and PostgreSQL's disk is full (disk_full), and PostgreSQL refuses the login (invalid_password). */
 const ADVICE: Readonly<Record<string, string>> = {
-  SQLITE_FULL:
-    '; make room on its disk, but remove nothing of the store (docs/operating.md#the-disk-is-full)',
-  '53100':
-    '; make room on its disk, but remove nothing of the store (docs/operating.md#the-disk-is-full)',
+  SQLITE_FULL: FULL_ADVICE,
+  '53100': FULL_ADVICE,
   '28P01': ': check the password in DATABASE_URL, or in the file that DATABASE_URL_FILE names',
 };
 

@@ -139,9 +139,9 @@ it('backup and check tell of tables that no entity describes', async () => {
     'CREATE TABLE orchards (id integer PRIMARY KEY); CREATE TABLE "o 2" (a text)',
   );
   const what = 'no entity of this version describes ';
-  const names = expect.stringMatching(
-    /^(orchards, o 2|o 2, orchards)(: look what they have, and move them into a file of their own)?\n$/,
-  );
+  const advice =
+    ENGINE === 'sqlite' ? ': look what they have, and move them into a file of their own' : '';
+  const names = expect.stringMatching(`^(orchards, o 2|o 2, orchards)${advice}\n$`);
   for (const line of [`backup ${file}`, 'check']) {
     const { code, stderr } = await cli(target, line);
     const [before, after] = stderr.split(what);

@@ -146,7 +146,7 @@ it.each(['token list', 'token create x', 'token revoke x', 'token rotate x'])(
   'a missing store is not created by %s, which fails with one line',
   async (line) => {
     const missing =
-      /^error: .*(no file .*|is empty): .*run .*`bin\/plant-store migrate`(; to have plants back, restore .*)?\n$/;
+      /^error: .*(no file .*: run .*`bin\/plant-store migrate`|is empty: for a new store run `bin\/plant-store migrate`; to have plants back, restore a backup \(docs\/operating\.md#restore\))\n$/;
     const failure = { code: 1, stdout: '', stderr: expect.stringMatching(missing) };
     expect(await cli(line)).toEqual(failure);
     expect(readdirSync(store.folder)).toEqual([]);

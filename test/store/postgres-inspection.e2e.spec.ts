@@ -210,7 +210,7 @@ const STATES: readonly [
   [
     'another table in the place of plants',
     'ALTER TABLE plants RENAME TO former; CREATE TABLE plants (LIKE former INCLUDING ALL); ALTER TABLE plants OWNER TO plants',
-    'the table plants was replaced, detached or dropped while the service runs: put the former one back, or attach the partition again; only to ',
+    'the table plants was replaced, detached or dropped while the service runs: put the former one back, or attach the partition again; only to go on without its rows, restart the service',
     'DROP TABLE plants; ALTER TABLE former RENAME TO plants',
   ],
   [

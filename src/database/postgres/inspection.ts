@@ -19,6 +19,7 @@
  * Triggers, rules and further constraints are the operator's: a start warns of triggers and rules that may change or drop a
  * plant, by LIST_MEDDLERS.
  */
+import { RESTORE } from '../store-errors.js';
 import { readCatalog, type Size } from './catalog.js';
 import { listWeaknesses, SESSION, SETTINGS, UNSET } from './settings.js';
 
@@ -29,8 +30,6 @@ const CHOOSE_SCHEMA = `
       WHEN 'client' THEN 'set search_path to %3$I where the client sets it, in DATABASE_URL or PGOPTIONS'
       ELSE 'run \`ALTER ROLE %1$I IN DATABASE %2$I SET search_path = %3$I\`' END,
     current_user, current_database(), coalesce(other, 'public'))`;
-
-const RESTORE = 'restore a backup (docs/operating.md#restore)';
 
 /** The remedy for a table whose name is free, or that of something else, which `free` renames. */
 const renameBack = (free: string): string => `

@@ -17,7 +17,7 @@
  */
 import { fstatSync, readSync } from 'node:fs';
 import type { Finding } from '../store-errors.ts';
-import { unsafe } from './inspection.ts';
+import { RESTORE, unsafe } from './inspection.ts';
 import { moveAside } from './put-back.ts';
 import type { LogSize, SqliteThreadOptions } from './writer-thread.ts';
 
@@ -68,10 +68,9 @@ export class Content {
   /** Says what to do. The log is moved away, not removed: it may have what was acknowledged. */
   private describe(suffix: '' | '-wal'): Finding {
     const { file } = this.files;
-    const restore = 'restore a backup (docs/operating.md#restore)';
     const keepNew = `to keep what is there now, stop the service, then \`${moveAside(`${file}-wal`, 'old')}\``;
     // A file that is no database any more has nothing to keep.
-    const remedy = this.readHeader().isDatabase ? `${restore}, or, ${keepNew}` : restore;
+    const remedy = this.readHeader().isDatabase ? `${RESTORE}, or, ${keepNew}` : RESTORE;
     return unsafe(
       `${file}${suffix} was overwritten while the service runs`,
       `acknowledged plants may be lost; ${suffix === '' ? remedy : 'restart the service'}`,

@@ -37,7 +37,8 @@ export interface Expected {
 /** Runs a query on any connection to the store. */
 export type ListRows = <Row>(sql: string, ...parameters: readonly unknown[]) => Row[];
 
-const RESTORE = 'restore a backup (docs/operating.md#restore)';
+/** As store-errors.ts has it, which the thread does not load. */
+export const RESTORE = 'restore a backup (docs/operating.md#restore)';
 
 /** SQL of a remedy for the `name` of a table that is free, or that of something else, which the SQL `free` takes from it. */
 const renameBack = (free: string): string => `
@@ -45,7 +46,6 @@ const renameBack = (free: string): string => `
     (SELECT 'if its rows are in ' || other || ', run \`' || ${free} || 'ALTER TABLE ' || other || ' RENAME TO ' || found.name || '\`'
       FROM others WHERE others."table" = found.name),
     'give its name to the table that has the rows')`;
-const MOVE_ASIDE = `'ALTER TABLE ' || name || ' RENAME TO ' || name || '_unused; '`;
 
 /** SQL of a remedy for a table that is not as the migrations make it, as it is in a backup. @param table SQL of its name */
 const remake = (table: string): string => `
@@ -98,7 +98,7 @@ UNION ALL
 SELECT 'missing', 'the table ' || name || ' is missing', ${renameBack("''")} || ', or ${RESTORE}'
 FROM found WHERE type IS NULL
 UNION ALL
-SELECT 'unsafe', name || ' is no ordinary table, but a ' || type, ${renameBack(`iif(type = 'view', 'DROP VIEW ' || name || '; ', ${MOVE_ASIDE})`)}
+SELECT 'unsafe', name || ' is no ordinary table, but a ' || type, ${renameBack(`iif(type = 'view', 'DROP VIEW ' || name, 'ALTER TABLE ' || name || ' RENAME TO ' || name || '_unused') || '; '`)}
 FROM found WHERE type <> 'table'
 UNION ALL
 SELECT 'missing', what || ' is missing', 'if it was renamed, rename it back; else '

@@ -23,6 +23,7 @@ import {
 } from 'node:fs';
 import { ID_OFFSET } from './content.js';
 import { giveToOwner, IDS_SUFFIX, lockFile } from './files.js';
+import { RESTORE } from './inspection.js';
 import { moveAside } from './put-back.js';
 
 /** The place of the file format's write version in the header, which is 2 if the file uses a write-ahead log. */
@@ -47,7 +48,7 @@ export function readIds(file: string): number[] {
 export function assertOwnLog(file: string): void {
   if (!hasFilledLog(file) || hasKeptId(file)) return;
   const log = `${file}-wal`;
-  const back = `to have what was acknowledged, put the file back that was here, with this log beside it, or restore a backup (docs/operating.md#restore)`;
+  const back = `to have what was acknowledged, put the file back that was here, with this log beside it, or ${RESTORE}`;
   const keepNew = `to keep the file that is here now, \`${moveAside(log, 'old')}\``;
   const copied = `if file and log were copied together, \`${moveAside(file + IDS_SUFFIX, 'old')}\``;
   throw new Error(
