@@ -15,13 +15,14 @@ let locked: (table: string) => string;
 beforeEach(async () => {
   operator = store as PostgresStore;
   for (const line of ['migrate', 'token create nursery'])
-    expect(await run(line)).toMatchObject({ code: 0 });
+    expect(await run(line, '60s')).toMatchObject({ code: 0 });
   const [row] = await operator.rows<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   locked = (table) =>
     `${table} is locked by another session: wait, or end it by \`SELECT pg_terminate_backend(${row?.pid})\``;
 });
 
-function run(line: string, DATABASE_TIMEOUT = '1s') {
+/** Runs a command whose statement waits two seconds for a lock, unless told otherwise. */
+function run(line: string, DATABASE_TIMEOUT = '5s') {
   const env = { DATABASE_URL: store.url, DATABASE_TIMEOUT, MANAGEMENT_PORT: 'off' };
   return runHere(line.split(' '), { cwd: store.folder, env, input: 'plant_x\n' });
 }
