@@ -91,9 +91,15 @@ export async function assertMigrated(
   needed?: readonly string[],
 ): Promise<void> {
   const columns = await listNames(runner, listColumns);
-  const state = judgeSchema(columns, await listNames(runner, appliedMigrationsSql(columns)));
+  const ran = await listNames(runner, appliedMigrationsSql(columns));
+  const state = judgeSchema(columns, ran);
   if (state === 'older' && needed?.every((column) => columns.includes(column))) return;
-  if (state !== 'same' && !allowed.includes(state)) throw new SchemaError(state);
+  if (state === 'same' || allowed.includes(state)) return;
+  const newer = ran.find((name) => !MIGRATIONS.some((own) => own.name === name));
+  throw new SchemaError(
+    state,
+    state === 'newer' ? `its schema is of a newer version, by the migration ${newer}` : undefined,
+  );
 }
 
 /** Runs a query whose rows have a `name`. */

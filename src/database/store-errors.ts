@@ -22,7 +22,10 @@ const SCHEMA_ERRORS = {
     'its schema is of an older version',
     `: run \`${COMMAND} migrate\`, or start the service with MIGRATE=on`,
   ],
-  newer: ['its schema is of a newer version: use that version of plant-store', ''],
+  newer: [
+    'its schema is of a newer version',
+    ': run this by that version, or go forward to it again (docs/operating.md#upgrade)',
+  ],
 } as const;
 
 export type SchemaErrorKind = keyof typeof SCHEMA_ERRORS;

@@ -82,6 +82,12 @@ export function describeError(error: unknown): string {
   return line + (DAMAGE_CODES.test(code) ? DAMAGE_ADVICE : (ADVICE[code] ?? describeDenied(code)));
 }
 
+/** Whether an error of ours or of a driver means damage to what is stored. */
+export function isDamage(error: unknown): boolean {
+  const { driverError = error } = Object(error) as { readonly driverError?: unknown };
+  return DAMAGE_CODES.test(readCode(driverError));
+}
+
 /** The message of an error in a backup, which is not the store: it does not say what to do. */
 export function describeReason(error: unknown): string {
   return describeError(error).replaceAll(DAMAGE_ADVICE, '');

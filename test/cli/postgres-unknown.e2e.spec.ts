@@ -42,7 +42,7 @@ async function setStandby(name: string | null): Promise<void> {
 }
 
 function run(line: string): Promise<Ran> {
-  const env = { DATABASE_URL: target.url, DATABASE_TIMEOUT: '4s' };
+  const env = { DATABASE_URL: target.url, DATABASE_TIMEOUT: '8s' };
   return runHere(line.split(' '), { cwd: target.folder, env });
 }
 
@@ -72,7 +72,7 @@ it.each([
   expect(await run(`restore ${file}`)).toMatchObject({
     code: 1,
     stderr:
-      'error: the store has plants: nothing was written; restore into an empty one (docs/operating.md#restore), and `bin/plant-store import` there what `bin/plant-store export` writes of this one\n',
+      'error: the store has plants: nothing was written; keep it by `bin/plant-store export plants.ndjson`, restore into an empty one (docs/operating.md#restore), and, once the service runs on that, `bin/plant-store import plants.ndjson`\n',
   });
 });
 

@@ -86,7 +86,7 @@ it.each([
   expect(await cli(target, `restore ${file}`)).toEqual({
     code: 1,
     stdout: '',
-    stderr: `error: the store has ${kind}: nothing was written; restore into an empty one (docs/operating.md#restore), and \`bin/plant-store import\` there what \`bin/plant-store export\` writes of this one\n`,
+    stderr: `error: the store has ${kind}: nothing was written; keep it by \`bin/plant-store export plants.ndjson\`, restore into an empty one (docs/operating.md#restore), and, once the service runs on that, \`bin/plant-store import plants.ndjson\`\n`,
   });
   expect(await contentOf(target)).toEqual(before);
 });

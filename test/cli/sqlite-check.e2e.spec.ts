@@ -5,6 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cli, file, fillWith, flipBit, makeStores, makeToken, passed, source } from './backups.js';
 import { Token } from '../../src/auth/tokens/token.entity.js';
 import { remakeTable } from '../support/columns.js';
+import { listCommands } from '../support/remedy.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { startHere } from '../support/start-here.js';
 
@@ -32,6 +33,23 @@ it('an undamaged store passes, and nothing is created or changed', async () => {
   const counted = (count: number) => ({ count, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
   const all = { plants: counted(1_000), tokens: counted(0) };
   expect(JSON.parse(stdout)).toMatchObject(all);
+});
+
+it('of a renamed table the remedy alone is printed, which keeps its rows', async () => {
+  await source.execute(`${fillWith(2)}; ALTER TABLE plants RENAME TO former;
+    CREATE TABLE plants (id bigint PRIMARY KEY, name numeric NOT NULL, tag text, created_by text, created_at bigint)`);
+  const { code, stderr } = await cli(source, 'check');
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^error: the column name of plants is of type numeric, not text: if its former table is "former", run `[^\n]+`\n$/,
+    ),
+  });
+  expect(stderr).not.toContain('the store has other tables');
+  const [rename = ''] = listCommands(stderr);
+  await source.execute(rename);
+  await source.execute('DROP TABLE plants_unused');
+  expect(await cli(source, 'check')).toEqual({ code: 0, stdout: passed(2, 0), stderr: '' });
 });
 
 it('a store passes while its service runs', async () => {

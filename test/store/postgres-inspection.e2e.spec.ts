@@ -65,16 +65,14 @@ const STATES: readonly [
   [
     'a table that inherits from plants',
     'CREATE TABLE child () INHERITS (plants); INSERT INTO child (id, name) VALUES (1000, $$elm$$)',
-    'the rows of child count as rows of plants, which it inherits from: if all of them are rows of plants itself, too, run `ALTER TABLE child NO INHERIT plants`; else',
+    'the rows of child count as rows of plants, which it inherits from: run `INSERT INTO plants (id, name, tag, created_by, created_at) SELECT id, name, tag, created_by, created_at FROM ONLY child ON CONFLICT DO NOTHING; ALTER TABLE child NO INHERIT plants`',
     undefined,
-    'DROP TABLE child',
+    "DO $$ BEGIN DELETE FROM plants WHERE id = 1000; IF NOT FOUND THEN RAISE 'its row was not taken over'; END IF; END $$; DROP TABLE child",
   ],
   [
     'a view in the place of plants',
     'ALTER TABLE plants RENAME TO base; CREATE VIEW plants AS SELECT * FROM base',
-    'plants is no ordinary table, but a view: if its rows are in base, run `ALTER TABLE plants RENAME TO plants_unused; ALTER TABLE base RENAME TO plants`',
-    undefined,
-    'DROP VIEW plants_unused',
+    'plants is no ordinary table, but a view: if its former table is base, run `DROP VIEW plants; ALTER TABLE base RENAME TO plants`',
   ],
   [
     'an unlogged table',
@@ -135,7 +133,7 @@ const STATES: readonly [
   [
     'a renamed column',
     'ALTER TABLE plants RENAME tag TO label_of_a_test',
-    'the column tag of plants is missing: if it was renamed, rename it back; else have it without values by `ALTER TABLE plants ADD tag text`, or ',
+    'the column tag of plants is missing: if it was renamed, rename it back; else run `ALTER TABLE plants ADD tag text`, which keeps every row without its value, or ',
     'ALTER TABLE plants RENAME label_of_a_test TO tag',
   ],
   [
@@ -146,7 +144,7 @@ const STATES: readonly [
   [
     'a renamed table of backups',
     'ALTER TABLE backups RENAME TO former',
-    'the table backups is missing: if its rows are in former, run `ALTER TABLE former RENAME TO backups`, or restore a backup',
+    'the table backups is missing: if its former table is former, run `ALTER TABLE former RENAME TO backups`, or restore a backup',
   ],
   [
     'a missing migration',
@@ -210,8 +208,9 @@ const STATES: readonly [
   [
     'another table in the place of plants',
     'ALTER TABLE plants RENAME TO former; CREATE TABLE plants (LIKE former INCLUDING ALL); ALTER TABLE plants OWNER TO plants',
-    'the table plants was replaced, detached or dropped while the service runs: put the former one back, or attach the partition again; only to go on without its rows, restart the service',
-    'DROP TABLE plants; ALTER TABLE former RENAME TO plants',
+    'the table plants was replaced, detached or dropped while the service runs: put the former one back by `ALTER TABLE plants RENAME TO plants_unused; ALTER TABLE former RENAME TO plants`, and insert what only plants_unused has; only to go on',
+    undefined,
+    'DROP TABLE plants_unused',
   ],
   [
     'a schema that comes first',
@@ -240,7 +239,7 @@ const STATES: readonly [
     'plants away, and a copy of the store in another schema',
     `CREATE SCHEMA app; GRANT USAGE ON SCHEMA app TO plants; CREATE TABLE app.plants (LIKE plants);
      CREATE TABLE app.plant_store_migrations (LIKE plant_store_migrations); ALTER TABLE plants RENAME TO former`,
-    'the table plants is missing: if its rows are in former, run `ALTER TABLE former RENAME TO plants`',
+    'the table plants is missing: if its former table is former, run `ALTER TABLE former RENAME TO plants`',
     'ALTER TABLE former RENAME TO plants; DROP SCHEMA app CASCADE',
   ],
 ];
@@ -391,7 +390,8 @@ describe('a partitioned table of plants', () => {
     // An id for which there is none, as after a partition was detached: what is sent later is stored once it is back.
     expect(await client.create({ id: -1n, name: 'oak' })).toMatchObject(UNAVAILABLE);
     // The log comes through a pipe of its own.
-    while (!started.output.includes('found for row: attach a partition for its id')) await sleep(5);
+    while (!started.output.includes('found for row: attach a partition for its id (`'))
+      await sleep(5);
     await own.execute('CREATE UNLOGGED TABLE rest PARTITION OF plants DEFAULT');
     const { details } = await started.monitor.until(503, 'store');
     expect(details.store?.message).toBe(
@@ -428,7 +428,7 @@ describe('a partitioned table of plants', () => {
     await own.execute('ALTER TABLE plants DETACH PARTITION half');
     const { details: away } = await started.monitor.until(503, 'store');
     expect(away.store?.message).toContain(
-      'the table half was replaced, detached or dropped while the service runs',
+      'the table half was replaced, detached or dropped while the service runs: attach it again by `ALTER TABLE plants ATTACH PARTITION half FOR VALUES …`, with its former bounds; ',
     );
     await own.execute('ALTER TABLE plants ATTACH PARTITION half FOR VALUES FROM (0) TO (MAXVALUE)');
     await started.monitor.until(200);

@@ -180,7 +180,7 @@ describe('a server that is weakened while the service runs', () => {
       'a rule',
       'CREATE RULE keep AS ON INSERT TO plants DO INSTEAD NOTHING',
       'DROP RULE keep ON plants',
-      `relation "plants": drop the rule that \`SELECT rulename FROM pg_rules WHERE tablename = 'plants'\` names`,
+      `relation "plants": \`SELECT rulename, definition FROM pg_rules WHERE tablename = 'plants'\` names the rule: keep its definition, and run \`DROP RULE\` with its name and \`ON plants\``,
     ],
   ])('by %s that keeps plants out: 503, and why', async (_what, make, drop, reason) => {
     const lines = () => service.output.split(reason).length;

@@ -135,7 +135,7 @@ describe('what the message says keeps every acknowledged plant', () => {
     [
       'a backup is restored into it by SQLite',
       () => sh(`sqlite3 '${file()}' '.restore ${store.folder}/backup.sqlite'`),
-      /: restart the service: the store has what was copied, and what was stored since; have the plants from before sent again$/,
+      /: restart the service, which then has what was copied, and what was stored since; if that was a mistake, restore a backup \(docs\/operating\.md#restore\); whoever was acknowledged plants that it lacks by then sends them again$/,
       undefined,
     ],
   ])('%s', async (what, make, reason, then) => {

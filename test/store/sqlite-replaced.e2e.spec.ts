@@ -174,8 +174,8 @@ describe('no store is made where the file is missing, and what belongs to it is 
       mkdirSync(dirname(store.path));
       writeFileSync(store.path + suffix, '');
       const reason =
-        `there is no file ${store.path}, but a store was here, whose ${store.path}${suffix} still is: put the file back, or restore a backup ` +
-        `as in docs/operating.md#restore, which moves the rest away\n`;
+        `there is no file ${store.path}, but there is ${store.path}${suffix} of a store that was here: stop the service and put its file back, ` +
+        'beside what is left, which may have its latest plants; or restore a backup as in docs/operating.md#restore, which moves the rest away\n';
       const failed = { code: 1, stderr: expect.stringContaining(reason) };
       for (const line of STARTS) expect(await cli(line)).toMatchObject({ ...failed, stdout: '' });
       expect(await startHere(store.url)).toMatchObject(failed);
@@ -187,7 +187,7 @@ describe('no store is made where the file is missing, and what belongs to it is 
     take(killed);
     rmSync(`${store.path}-wal`);
     truncateSync(store.path);
-    const reason = `${store.path} is empty, but a store was here, whose ${store.path}-id still is: put the file back, or `;
+    const reason = `${store.path} is empty, but there is ${store.path}-id of a store that was here: stop the service and put its file back, `;
     const failed = { code: 1, stderr: expect.stringContaining(reason) };
     for (const line of STARTS) expect(await cli(line)).toMatchObject({ ...failed, stdout: '' });
     expect(await startHere(store.url)).toMatchObject(failed);
@@ -199,7 +199,7 @@ describe('no store is made where the file is missing, and what belongs to it is 
     renameSync(store.path, old());
     const link = `${store.folder}/link.sqlite`;
     symlinkSync(store.path, link);
-    const reason = `there is no file ${store.path}, but a store was here, whose ${store.path}-wal still is: `;
+    const reason = `there is no file ${store.path}, but there is ${store.path}-wal of a store that was here: `;
     const stderr = expect.stringContaining(reason);
     expect(await cli('migrate', `sqlite:${link}`)).toMatchObject({ code: 1, stderr });
     renameSync(old(), store.path);

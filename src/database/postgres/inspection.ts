@@ -34,7 +34,7 @@ const CHOOSE_SCHEMA = `
 /** The remedy for a table whose name is free, or that of something else, which `free` renames. */
 const renameBack = (free: string): string => `
   coalesce(
-    (SELECT format('if its rows are in %1$s, run \`${free}ALTER TABLE %1$s RENAME TO %2$s\`', min(other), found.ident)
+    (SELECT format('if its former table is %1$s, run \`${free}ALTER TABLE %1$s RENAME TO %2$s\`', min(other), found.ident)
       FROM others WHERE others.ident = found.ident HAVING count(*) > 0),
     'give its name to the table that has the rows')`;
 
@@ -92,7 +92,7 @@ problems (rank, effect, what, remedy) AS (
   UNION ALL
   SELECT 3, 'unsafe', format('%s is no ordinary table, but %s', ident,
       CASE relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' WHEN 'f' THEN 'a foreign table' ELSE 'something else' END),
-    ${renameBack('ALTER TABLE %2$s RENAME TO %2$s_unused; ')}
+    CASE relkind WHEN 'v' THEN ${renameBack('DROP VIEW %2$s; ')} ELSE ${renameBack('ALTER TABLE %2$s RENAME TO %2$s_unused; ')} END
   FROM found WHERE relkind NOT IN ('r', 'p')
   UNION ALL
   SELECT 3, 'unsafe', format('the partition %s of %s is no ordinary table', ident, whole), 'put an ordinary one with its rows in its place'
@@ -106,11 +106,12 @@ problems (rank, effect, what, remedy) AS (
   FROM found WHERE oid IS NOT NULL AND to_regclass(ident) <> oid
   UNION ALL
   SELECT 3, 'unsafe', format('the rows of %s count as rows of %s, which it inherits from', inhrelid::regclass, ident),
-    format('if all of them are rows of %2$s itself, too, run \`ALTER TABLE %1$s NO INHERIT %2$s\`; else insert them there first', inhrelid::regclass, ident)
+    format('run \`INSERT INTO %2$s (%3$s) SELECT %3$s FROM ONLY %1$s ON CONFLICT DO NOTHING; ALTER TABLE %1$s NO INHERIT %2$s\`, after which they are its own',
+      inhrelid::regclass, ident, (SELECT string_agg(quote_ident(name), ', ' ORDER BY attnum) FROM cols WHERE attrelid = oid AND NOT is_generated))
   FROM found JOIN pg_inherits ON inhparent = oid WHERE relkind <> 'p'
   UNION ALL
   SELECT 3, 'missing', format('the column %I of %s is missing', name, ident),
-    'if it was renamed, rename it back; else ' || CASE WHEN "isNullable" THEN format('have it without values by \`ALTER TABLE %s ADD %I %s\`, or ', ident, name, type) ELSE '' END || '${RESTORE}'
+    'if it was renamed, rename it back; else ' || CASE WHEN "isNullable" THEN format('run \`ALTER TABLE %s ADD %I %s\`, which keeps every row without its value, or ', ident, name, type) ELSE '' END || '${RESTORE}'
   FROM cols WHERE attnum IS NULL
   UNION ALL
   SELECT 4, 'unsafe', format('the column %I of %s is of type %s, not %s, so that a value could be changed or refused', name, ident, has_type, type),
@@ -168,7 +169,7 @@ SELECT (SELECT json_agg(problems ORDER BY rank, what) FROM problems) AS problems
   to_regproc('run_command_on_workers') IS NOT NULL AS has_workers,
   ${mayReadServer ? '(SELECT system_identifier::text FROM pg_control_system())' : 'NULL'} AS server,
   (SELECT oid FROM pg_database WHERE datname = current_database())::text AS database,
-  (SELECT json_object_agg(oid::text, translate(ident, '"', '')) FROM parts) AS tables`;
+  (SELECT json_object_agg(oid::text, json_build_object('name', ident, 'whole', whole)) FROM parts) AS tables`;
 
 /** A generated key and its sequence, with their names quoted. */
 export type Sequence = Readonly<{ table: string; key: string; sequence: string }>;

@@ -3,8 +3,7 @@
  * settings of a role show only after a login, and once a second, as operators change a server while it runs.
  *
  * 1. One statement returns the problems, also with the rights that this access needs, and what identifies the store.
- * 2. A service must stay with the store that it has begun with. If another server has its address by now, or another table its
- *    name, acknowledged plants and tokens are not there.
+ * 2. A service must stay with the store that it has begun with (identity.ts).
  * 3. Only if nothing is wrong so far, rows are read: whether a migration is missing, or a sequence would give a key again.
  * 4. Citus keeps rows on further servers, its workers: each has settings of its own. One that does not respond is only logged,
  *    as it keeps nobody from storing plants on the others.
@@ -12,7 +11,7 @@
  *    columns, and is neither a problem nor the lack of one: the inspection fails.
  * 6. Each problem begins a new generation: pool.ts lends no session of an earlier one, which may have former settings.
  */
-import type { DataSource, EntityManager } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { AvailabilityLog } from '../../errors/availability-log.js';
 import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { describeError, readCode } from '../../errors/operator-message.js';
@@ -21,10 +20,9 @@ import { insertMigration, listMissing } from '../schema.js';
 import type { Finding } from '../store-errors.js';
 import { describeTables, type TableShape, MIGRATIONS_TABLE } from '../tables.js';
 import { OUT_OF_ORDER } from './client.js';
+import { compareIdentity, type Identity, type Runner } from './identity.js';
 import { findProblems, selectBehind, type Sequence } from './inspection.js';
 import { FIND_ON_WORKERS } from './settings.js';
-
-type Runner = Pick<EntityManager, 'query'>;
 
 const ALL = ['SELECT', 'INSERT', 'UPDATE'];
 
@@ -38,29 +36,21 @@ const RIGHTS: Readonly<Record<Access, Readonly<Record<string, readonly string[]>
   read: {},
 };
 
-interface Found {
+interface Found extends Identity {
   readonly problems: readonly Finding[] | null;
   /** The sequences of generated keys that the role can read. */
   readonly sequences: readonly Sequence[] | null;
   readonly has_workers: boolean;
-  /** The server's own identifier; null if the role may not read it. */
-  readonly server: string | null;
-  readonly database: string;
-  /** The names by the OIDs, which a partition keeps when it is renamed. */
-  readonly tables: Readonly<Record<string, string>> | null;
 }
-
-const GO_BACK =
-  'lead it back; only if it was moved on purpose and all plants are here (docs/operating.md#moving-to-a-copy), restart the service';
 
 export class PostgresInspector {
   /** The number of inspections that have found a problem, or have read a result that is not theirs. */
   generation = 0;
   private tables: readonly TableShape[] = [];
   private sql: string | undefined;
-  private latest: Found | undefined;
+  private latest: Identity | undefined;
   /** The store that a service has begun with; undefined unless one runs. */
-  private origin: Found | undefined;
+  private origin: Identity | undefined;
   private readonly workers = new AvailabilityLog(new Logger('Store'), 'a worker of Citus');
 
   constructor(private readonly access: Access) {}
@@ -95,7 +85,7 @@ export class PostgresInspector {
       throw new StoreUnavailableException(OUT_OF_ORDER);
     }
     let problems = found.problems ?? [];
-    if (problems.length === 0) problems = this.compareIdentity(found);
+    if (problems.length === 0) problems = await this.compareIdentity(runner, found);
     if (problems.length === 0) problems = await findInRows(runner, found);
     if (problems.length === 0 && includesWorkers && found.has_workers)
       problems = await this.findOnWorkers(runner);
@@ -126,24 +116,9 @@ export class PostgresInspector {
     return findProblems(server?.may ?? false, { tables: this.tables.length, columns });
   }
 
-  private compareIdentity(found: Found): Finding[] {
+  private async compareIdentity(runner: Runner, found: Identity): Promise<Finding[]> {
     this.latest = found;
-    const { server, database, tables } = found;
-    const { origin } = this;
-    const report = (what: string, remedy: string) => [{ effect: 'unsafe', what, remedy } as const];
-    if (!origin) return [];
-    // The role may gain or lose the right to read the identifier.
-    if (server !== null && origin.server !== null && server !== origin.server)
-      return report('DATABASE_URL leads to another server than when the service started', GO_BACK);
-    if (database !== origin.database)
-      return report('another database has taken the name of the store', GO_BACK);
-    const replaced = Object.keys(origin.tables ?? {}).find((oid) => !tables?.[oid]);
-    if (replaced === undefined) return [];
-    const what = `the table ${origin.tables?.[replaced]} was replaced, detached or dropped while the service runs`;
-    return report(
-      what,
-      'put the former one back, or attach the partition again; only to go on without its rows, restart the service',
-    );
+    return this.origin ? compareIdentity(runner, this.origin, found) : [];
   }
 
   private async findOnWorkers(runner: Runner): Promise<Finding[]> {

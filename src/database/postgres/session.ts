@@ -121,10 +121,10 @@ export class Session {
 const ADVICE: Readonly<Record<string, string>> = {
   // `ON CONFLICT` on a table that has a rule.
   RewriteQuery:
-    "drop the rule that `SELECT rulename FROM pg_rules WHERE tablename = 'plants'` names",
+    "`SELECT rulename, definition FROM pg_rules WHERE tablename = 'plants'` names the rule: keep its definition, and run `DROP RULE` with its name and `ON plants`",
   // The message does not quote the row.
   ExecFindPartition:
-    'attach a partition for its id: the one that was detached or, only if there was none, a DEFAULT one',
+    'attach a partition for its id (`ALTER TABLE plants ATTACH PARTITION … FOR VALUES …`): the one that was detached or, only if there was none, a DEFAULT one',
 };
 
 function explain(error: DatabaseError): Error {

@@ -68,9 +68,9 @@ export class Content {
   /** Says what to do. The log is moved away, not removed: it may have what was acknowledged. */
   private describe(suffix: '' | '-wal'): Finding {
     const { file } = this.files;
-    const keepNew = `to keep what is there now, stop the service, then \`${moveAside(`${file}-wal`, 'old')}\``;
+    const keepNew = `if what is there now is newer than the newest backup, keep it: stop the service, then \`${moveAside(`${file}-wal`, 'old')}\``;
     // A file that is no database any more has nothing to keep.
-    const remedy = this.readHeader().isDatabase ? `${RESTORE}, or, ${keepNew}` : RESTORE;
+    const remedy = this.readHeader().isDatabase ? `${RESTORE}; only ${keepNew}` : RESTORE;
     return unsafe(
       `${file}${suffix} was overwritten while the service runs`,
       `acknowledged plants may be lost; ${suffix === '' ? remedy : 'restart the service'}`,

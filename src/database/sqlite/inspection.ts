@@ -43,18 +43,18 @@ export const RESTORE = 'restore a backup (docs/operating.md#restore)';
 /** SQL of a remedy for the `name` of a table that is free, or that of something else, which the SQL `free` takes from it. */
 const renameBack = (free: string): string => `
   coalesce(
-    (SELECT 'if its rows are in ' || other || ', run \`' || ${free} || 'ALTER TABLE ' || other || ' RENAME TO ' || found.name || '\`'
+    (SELECT 'if its former table is ' || other || ', run \`' || ${free} || 'ALTER TABLE ' || other || ' RENAME TO ' || found.name || '\`'
       FROM others WHERE others."table" = found.name),
     'give its name to the table that has the rows')`;
 
 /** SQL of a remedy for a table that is not as the migrations make it, as it is in a backup. @param table SQL of its name */
 const remake = (table: string): string => `
   coalesce(
-    (SELECT 'if its rows are in ' || other || ', run \`ALTER TABLE ' || "table" || ' RENAME TO ' || "table" || '_unused; '
-        || 'ALTER TABLE ' || other || ' RENAME TO ' || "table" || '\`, and drop '
-        || "table" || '_unused if it has no others; else move ' || other || ' away, and '
+    (SELECT 'if its former table is ' || other || ', run \`ALTER TABLE ' || "table" || ' RENAME TO ' || "table" || '_unused; '
+        || 'ALTER TABLE ' || other || ' RENAME TO ' || "table" || '\`, and drop ' || "table" || '_unused if \`SELECT count(*) FROM '
+        || "table" || '_unused WHERE ' || key || ' NOT IN (SELECT ' || key || ' FROM ' || "table" || ')\` says 0; else move ' || other || ' into a file of its own, and '
       FROM others WHERE others."table" = ${table}), '')
-  || 'put a backup in its place, which has every row, but no further column: stop the service, then ' || (SELECT put_backup FROM given)`;
+  || 'put a backup in place of the file, which has every row, but no further column: stop the service, then ' || (SELECT put_backup FROM given)`;
 
 /**
  * Finds texts that are not UTF-8, and what tables lack of what the migrations make. `found` are the tables that must be there,
@@ -70,7 +70,7 @@ found AS (
   LEFT JOIN pragma_table_list AS list ON list.schema = 'main' AND list.name COLLATE NOCASE = value->>'name'
 ),
 others AS (
-  SELECT found.name AS "table", min(printf('"%w"', list.name)) AS other
+  SELECT found.name AS "table", coalesce(key, 'rowid') AS key, min(printf('"%w"', list.name)) AS other
   FROM found, pragma_table_list AS list
   WHERE list.schema = 'main' AND list.type = 'table' AND list.name NOT GLOB 'sqlite_*'
     AND NOT EXISTS (SELECT 1 FROM found AS own WHERE own.name = list.name COLLATE NOCASE)
@@ -102,7 +102,7 @@ SELECT 'unsafe', name || ' is no ordinary table, but a ' || type, ${renameBack(`
 FROM found WHERE type <> 'table'
 UNION ALL
 SELECT 'missing', what || ' is missing', 'if it was renamed, rename it back; else '
-  || iif(is_nullable, 'have it without values by \`ALTER TABLE ' || "table" || ' ADD ' || name || ' ' || type || '\`, or ', '') || '${RESTORE}'
+  || iif(is_nullable, 'run \`ALTER TABLE ' || "table" || ' ADD ' || name || ' ' || type || '\`, which keeps every row without its value, or ', '') || '${RESTORE}'
 FROM cols WHERE cid IS NULL
 UNION ALL
 SELECT 'unsafe', what || ' is generated', ${remake('cols."table"')} FROM cols WHERE is_generated
@@ -141,7 +141,8 @@ export function inspectId(list: ListRows, file: string, ids: readonly number[]):
   return [
     unsafe(
       what,
-      'restart the service: the store has what was copied, and what was stored since; have the plants from before sent again',
+      `restart the service, which then has what was copied, and what was stored since; if that was a mistake, ${RESTORE}; ` +
+        'whoever was acknowledged plants that it lacks by then sends them again',
     ),
   ];
 }

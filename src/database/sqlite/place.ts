@@ -41,9 +41,10 @@ export function findAlias(file: string): Finding | undefined {
     // Whoever opens the file reports that it cannot be reached.
     return undefined;
   }
+  const path = quote(file);
   return unsafe(
     `${file} is a hard link`,
-    `remove its other names, which \`find / -samefile ${quote(file)} 2>/dev/null\` lists`,
+    `remove its other names, which \`find / -samefile ${path} ! -path ${path} 2>/dev/null\` lists`,
   );
 }
 
