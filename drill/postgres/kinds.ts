@@ -47,7 +47,7 @@ a key that is not valid | key | UPDATE pg_index SET indisvalid = false WHERE ind
 row-level security | rls | ALTER TABLE $P ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY | ALTER TABLE $P DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY
 a policy that hides half of the plants | rls | CREATE POLICY half ON $P USING (id % 2 = 0) WITH CHECK (true); ALTER TABLE $P ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY | ALTER TABLE $P DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY; DROP POLICY half ON $P
 row-level security of tokens | rls | ALTER TABLE tokens ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY | ALTER TABLE tokens DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY
-a rule on INSERT | part | CREATE RULE note AS ON INSERT TO $P DO ALSO NOTIFY plants | DROP RULE note ON $P
+a rule on INSERT | part | CREATE RULE note AS ON INSERT TO $P DO ALSO NOTIFY plants; ALTER TABLE $P ENABLE ALWAYS RULE note | DROP RULE note ON $P
 no table of backups |  | ALTER TABLE backups RENAME TO former | ALTER TABLE former RENAME TO backups
 a missing migration |  | DELETE FROM plant_store_migrations WHERE name LIKE 'CreateBackups%' | INSERT INTO plant_store_migrations (timestamp, name) VALUES (1795600000000, 'CreateBackups1795600000000')
 a sequence behind its rows |  | SELECT setval('tokens_id_seq', 1, false) | SELECT setval('tokens_id_seq', max(id)) FROM tokens

@@ -8,7 +8,7 @@ import { runOn, Service, Stage } from '../stage.js';
 import { storeOf } from './pair.js';
 
 /** Why a restore is refused: another one writes, or has written. */
-const REFUSED = /another process writes to it|restore needs an empty store/;
+const REFUSED = /another process writes to it|the store has plants: nothing was written/;
 
 /**
  * Restores backups of a store under load: two at once into another store, of which one wins, and one into the store

@@ -42,7 +42,7 @@ export function readKeyPair({ tlsCertFile, tlsKeyFile }: Config) {
     const { reason } = cause as { readonly reason?: string };
     const names = `${tlsCertFile} and ${tlsKeyFile}${reason ? ` (${reason})` : ''}`;
     throw new Error(
-      `TLS_CERT_FILE and TLS_KEY_FILE must be a pair: a certificate and its private key without a passphrase, both in PEM, not ${names}: put both files of one renewal there, and do not restart before`,
+      `TLS_CERT_FILE and TLS_KEY_FILE must be a pair: a certificate and its private key without a passphrase, both in PEM, not ${names}: put both files of one renewal there; until then a restart fails`,
       { cause },
     );
   }

@@ -74,7 +74,7 @@ it.each<[what: string, spoil: () => unknown, message: string | RegExp]>([
   [
     'of a newer version',
     () => change("INSERT INTO plant_store_migrations (timestamp, name) VALUES (9, 'Newer9')"),
-    'its schema is of a newer version',
+    'its schema is of a newer version, by the migration Newer9: restore it by that version\n',
   ],
   [
     'of an older version',

@@ -42,7 +42,7 @@ it('of a renamed table the remedy alone is printed, which keeps its rows', async
   expect({ code, stderr }).toEqual({
     code: 1,
     stderr: expect.stringMatching(
-      /^error: the column name of plants is of type numeric, not text: if its former table is "former", run `[^\n]+`\n$/,
+      /^error: the column name of plants is of type numeric, not text: if "former", which has its columns, is the former one, run `[^\n]+`\n$/,
     ),
   });
   expect(stderr).not.toContain('the store has other tables');

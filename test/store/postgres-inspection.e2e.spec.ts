@@ -35,7 +35,9 @@ async function followAdvice(): Promise<void> {
   for (let left = 2_000; left > 0; left--) {
     const { status, details } = await service.monitor.ready();
     if (status === 200) return;
-    await store.execute(readRemedy(String(details.store?.message))).catch(() => undefined);
+    const remedy = readRemedy(String(details.store?.message));
+    // Once it is done, but not yet noticed, it fails.
+    await store.execute(remedy).catch(() => store.execute('ROLLBACK'));
     await sleep(20);
   }
   throw new Error(`not ready: ${JSON.stringify(await service.monitor.ready())}`);
@@ -64,15 +66,15 @@ const STATES: readonly [
 ][] = [
   [
     'a table that inherits from plants',
-    'CREATE TABLE child () INHERITS (plants); INSERT INTO child (id, name) VALUES (1000, $$elm$$)',
-    'the rows of child count as rows of plants, which it inherits from: run `INSERT INTO plants (id, name, tag, created_by, created_at) SELECT id, name, tag, created_by, created_at FROM ONLY child ON CONFLICT DO NOTHING; ALTER TABLE child NO INHERIT plants`',
+    'CREATE TABLE child () INHERITS (plants); CREATE TABLE grandchild () INHERITS (child); INSERT INTO grandchild (id, name) VALUES (1000, $$elm$$)',
+    'the rows of child count as rows of plants, which it inherits from: run `BEGIN; INSERT INTO plants (id, name, tag, created_by, created_at) OVERRIDING SYSTEM VALUE SELECT id, name, tag, created_by, created_at FROM child ON CONFLICT DO NOTHING; ALTER TABLE child NO INHERIT plants; COMMIT`, which copies',
     undefined,
-    "DO $$ BEGIN DELETE FROM plants WHERE id = 1000; IF NOT FOUND THEN RAISE 'its row was not taken over'; END IF; END $$; DROP TABLE child",
+    "DO $$ BEGIN DELETE FROM plants WHERE id = 1000; IF NOT FOUND THEN RAISE 'its row was not taken over'; END IF; END $$; DROP TABLE child CASCADE",
   ],
   [
     'a view in the place of plants',
     'ALTER TABLE plants RENAME TO base; CREATE VIEW plants AS SELECT * FROM base',
-    'plants is no ordinary table, but a view: if its former table is base, run `DROP VIEW plants; ALTER TABLE base RENAME TO plants`',
+    'plants is no ordinary table, but a view: if base, which has its columns, is the former one, run `BEGIN; DROP VIEW plants; ALTER TABLE base RENAME TO plants; COMMIT`',
   ],
   [
     'an unlogged table',
@@ -144,7 +146,7 @@ const STATES: readonly [
   [
     'a renamed table of backups',
     'ALTER TABLE backups RENAME TO former',
-    'the table backups is missing: if its former table is former, run `ALTER TABLE former RENAME TO backups`, or restore a backup',
+    'the table backups is missing: if former, which has its columns, is the former one, run `BEGIN; ALTER TABLE former RENAME TO backups; COMMIT`, or restore a backup',
   ],
   [
     'a missing migration',
@@ -208,9 +210,22 @@ const STATES: readonly [
   [
     'another table in the place of plants',
     'ALTER TABLE plants RENAME TO former; CREATE TABLE plants (LIKE former INCLUDING ALL); ALTER TABLE plants OWNER TO plants',
-    'the table plants was replaced, detached or dropped while the service runs: put the former one back by `ALTER TABLE plants RENAME TO plants_unused; ALTER TABLE former RENAME TO plants`, and insert what only plants_unused has; only to go on',
+    'the table plants was replaced, detached or dropped while the service runs: put the former one back by `BEGIN; ALTER TABLE plants RENAME TO plants_unused; ALTER TABLE former RENAME TO plants; COMMIT`, and insert what only that has by `INSERT INTO plants SELECT * FROM plants_unused ON CONFLICT DO NOTHING`; only to go on',
     undefined,
     'DROP TABLE plants_unused',
+  ],
+  [
+    'another table in the place of plants, which is in another schema',
+    'CREATE SCHEMA app; CREATE TABLE copy (LIKE plants INCLUDING ALL); ALTER TABLE plants SET SCHEMA app; ALTER TABLE copy OWNER TO plants; ALTER TABLE copy RENAME TO plants',
+    'the table plants was replaced, detached or dropped while the service runs: put the former one back by `BEGIN; ALTER TABLE plants RENAME TO plants_unused; ALTER TABLE app.plants SET SCHEMA public; COMMIT`, and',
+    undefined,
+    'DROP TABLE plants_unused; DROP SCHEMA app',
+  ],
+  [
+    'a dropped column of tokens, without which a revoked one would be active',
+    'ALTER TABLE tokens RENAME revoked_at TO ended_of_a_test',
+    'the column revoked_at of tokens is missing: if it was renamed, rename it back; else restore a backup',
+    'ALTER TABLE tokens RENAME ended_of_a_test TO revoked_at',
   ],
   [
     'a schema that comes first',
@@ -239,7 +254,7 @@ const STATES: readonly [
     'plants away, and a copy of the store in another schema',
     `CREATE SCHEMA app; GRANT USAGE ON SCHEMA app TO plants; CREATE TABLE app.plants (LIKE plants);
      CREATE TABLE app.plant_store_migrations (LIKE plant_store_migrations); ALTER TABLE plants RENAME TO former`,
-    'the table plants is missing: if its former table is former, run `ALTER TABLE former RENAME TO plants`',
+    'the table plants is missing: if former, which has its columns, is the former one, run `BEGIN; ALTER TABLE former RENAME TO plants; COMMIT`',
     'ALTER TABLE former RENAME TO plants; DROP SCHEMA app CASCADE',
   ],
 ];

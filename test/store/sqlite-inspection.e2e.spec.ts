@@ -176,7 +176,7 @@ describe('a store that is no longer what its migrations made: 503 with the reaso
   it('the file has a second name', async () => {
     linkSync(store.path, `${store.path}.link`);
     expect(await findProblem()).toBe(
-      `${store.path} is a hard link: remove its other names, which \`find / -samefile '${store.path}' ! -path '${store.path}' 2>/dev/null\` lists`,
+      `${store.path} is a hard link: remove each other name that \`find / -samefile '${store.path}' ! -path '${store.path}' 2>/dev/null\` lists, but no second path to its folder, as through a mount`,
     );
     rmSync(`${store.path}.link`);
     await expectSound();

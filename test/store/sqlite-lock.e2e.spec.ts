@@ -53,7 +53,7 @@ it('refuses a SQLite file with a hard link, as lock and log belong to one name',
   linkSync(store.path, other);
   for (const path of [store.path, other]) {
     const url = `sqlite:${path}`;
-    const refusal = `${path} is a hard link: remove its other names, which \`find / -samefile '${path}' ! -path '${path}' 2>/dev/null\` lists\n`;
+    const refusal = `${path} is a hard link: remove each other name that \`find / -samefile '${path}' ! -path '${path}' 2>/dev/null\` lists, but no second path to its folder, as through a mount\n`;
     const failed = { code: 1, stderr: expect.stringContaining(refusal) };
     expect(await startHere(url)).toMatchObject(failed);
     for (const line of ['token create a', 'migrate', 'export', 'check', 'backup b.sqlite'])

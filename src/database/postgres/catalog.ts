@@ -12,7 +12,8 @@ export type Size = Readonly<{ tables: number; columns: number }>;
 /**
  * Reads `place`, where the store is; `found`, its tables; `parts`, these and their partitions; `cols`, the columns that they
  * have and those that they must have; `sequences`, those of generated keys; `others`, the tables of the same schema that are not
- * the store's, but have all columns of one of its tables: each may be the former one, renamed.
+ * the store's, but have all columns of one of its tables: each may be the former one, renamed, but for `migrations`, the list of
+ * 1.0.0, which other programs have too.
  */
 export const readCatalog = ({ tables, columns }: Size): string => `
 -- LIMIT tells the planner how few rows there are: for more it would compile the statement each time (jit_above_cost).
@@ -49,14 +50,14 @@ found AS (
   LEFT JOIN pg_class ON relname = name AND relnamespace = to_regnamespace(quote_ident(first))
 ),
 -- pg_partition_tree() would wait for locks on partitions.
-tree (whole, oid, kind) AS (
-  SELECT ident, oid, relkind FROM found WHERE oid IS NOT NULL
+tree (whole, parent, oid, kind) AS (
+  SELECT ident, NULL::oid, oid, relkind FROM found WHERE oid IS NOT NULL
   UNION
-  SELECT whole, part.oid, part.relkind
+  SELECT whole, tree.oid, part.oid, part.relkind
   FROM tree JOIN pg_inherits ON inhparent = tree.oid JOIN pg_class AS part ON part.oid = inhrelid WHERE kind = 'p'
 ),
 parts AS (
-  SELECT whole, tree.oid, tree.oid::regclass::text AS ident, relkind, relpersistence
+  SELECT whole, parent::regclass::text AS parent, tree.oid, tree.oid::regclass::text AS ident, relkind, relpersistence
   FROM tree JOIN pg_class ON pg_class.oid = tree.oid
 ),
 named AS (
@@ -80,7 +81,7 @@ cols AS (
 others AS (
   SELECT found.ident, quote_ident(relname) AS other
   FROM found JOIN place ON true JOIN pg_class AS list ON relnamespace = to_regnamespace(quote_ident(first))
-  WHERE list.relkind IN ('r', 'p') AND NOT relispartition AND relname NOT IN (SELECT name FROM wanted) AND NOT EXISTS (
+  WHERE list.relkind IN ('r', 'p') AND NOT relispartition AND relname NOT IN (SELECT name FROM wanted) AND relname <> 'migrations' AND NOT EXISTS (
     SELECT FROM jsonb_to_recordset(columns) AS named (name text)
     WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = list.oid AND attname = named.name AND NOT attisdropped))
 ),

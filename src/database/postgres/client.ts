@@ -2,9 +2,26 @@ import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
+import type { EntityManager } from 'typeorm';
+import { StoreUnavailableException } from '../../errors/error-codes.js';
 
 /** The reason where a result is that of another statement, as a proxy has repeated a message of the server. */
 export const OUT_OF_ORDER = 'the messages of the server are out of order';
+
+export type Runner = Pick<EntityManager, 'query'>;
+
+/** Reads rows by a query. @throws StoreUnavailableException if the rows are those of another statement */
+export async function listRows<Row extends object>(
+  runner: Runner,
+  sql: string,
+  columns: readonly (keyof Row)[],
+  parameters: readonly unknown[] = [],
+): Promise<Row[]> {
+  const rows = await runner.query<Row[] | undefined>(sql, [...parameters]);
+  if (!Array.isArray(rows) || !rows.every((row) => columns.every((column) => column in row)))
+    throw new StoreUnavailableException(OUT_OF_ORDER);
+  return rows;
+}
 
 /**
  * The driver's client, which the pool makes for each session. It reads the certificate files of its URL anew, so that a

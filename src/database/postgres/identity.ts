@@ -3,26 +3,23 @@
  * they could be exchanged meanwhile: the former ones have the acknowledged plants and the tokens. So each is known by what a
  * rename keeps, the server by its own identifier, database and tables by their OIDs.
  */
-import type { EntityManager } from 'typeorm';
-import type { Finding } from '../store-errors.js';
-import { RESTORE } from '../store-errors.js';
-
-export type Runner = Pick<EntityManager, 'query'>;
+import { RESTORE, type Finding } from '../store-errors.js';
+import { listRows, type Runner } from './client.js';
 
 export interface Identity {
   /** The server's own identifier; null if the role may not read it. */
   readonly server: string | null;
   readonly database: string;
-  /** By their OIDs, each table of the store, and each partition, with the `whole` that it is a part of. */
+  /** By their OIDs, each table of the store, and each partition, with the table that it is a partition of. */
   readonly tables: Readonly<Record<string, Part>> | null;
 }
 
-type Part = Readonly<{ name: string; whole: string }>;
+type Part = Readonly<{ name: string; parent: string | null }>;
 
 const GO_BACK =
   'let it lead there again, without a restart (docs/operating.md#postgresql-is-away-or-is-another-one); only if the store was ' +
   'moved on purpose and all plants are here (docs/operating.md#moving-to-a-copy), restart the service';
-const GO_ON = 'only to go on without its rows, restart the service';
+const GO_ON = 'only to go on without the rows of the former one, restart the service';
 
 /** Finds that a store is no longer the one that a service has begun with. */
 export async function compareIdentity(
@@ -38,21 +35,30 @@ export async function compareIdentity(
   }
   if (database !== origin.database)
     return report('another database has taken the name of the store', GO_BACK);
-  const replaced = Object.entries(origin.tables ?? {}).find(([oid]) => !tables?.[oid]);
-  if (!replaced) return [];
-  const [oid, part] = replaced;
+  const lost = Object.entries(origin.tables ?? {}).filter(([oid]) => !tables?.[oid]);
+  // The partitions of a table that was replaced are not there either.
+  const [oid, part] = lost.find(([, { parent }]) => parent === null) ?? lost[0] ?? [];
+  if (!part) return [];
   const what = `the table ${part.name} was replaced, detached or dropped while the service runs`;
-  const [former] = await runner.query<{ name: string }[]>(
-    'SELECT oid::regclass::text AS name FROM pg_class WHERE oid = $1',
-    [oid],
-  );
-  return report(what, former ? putBack(part, former.name) : `${RESTORE}; ${GO_ON}`);
+  const [former] = await listRows<Former>(runner, FIND_FORMER, ['name', 'move'], [oid]);
+  return report(what, `${former ? putBack(part, former) : RESTORE}; ${GO_ON}`);
 }
 
-/** @param former the name that the table has now */
-function putBack({ name, whole }: Part, former: string): string {
-  if (name !== whole)
-    return `attach it again by \`ALTER TABLE ${whole} ATTACH PARTITION ${former} FOR VALUES …\`, with its former bounds; ${GO_ON}`;
-  const rename = `ALTER TABLE ${name} RENAME TO ${name}_unused; ALTER TABLE ${former} RENAME TO ${name}`;
-  return `put the former one back by \`${rename}\`, and insert what only ${name}_unused has; ${GO_ON}`;
+/** A table as it is named now, and the SQL that moves it into the schema of the store if it is in another one. */
+type Former = Readonly<{ name: string; move: string }>;
+
+const FIND_FORMER = `
+  SELECT quote_ident(relname) AS name, CASE WHEN nspname = current_schema() THEN ''
+    ELSE format('ALTER TABLE %s SET SCHEMA %I; ', pg_class.oid::regclass, current_schema()) END AS move
+  FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = $1`;
+
+function putBack({ name, parent }: Part, former: Former): string {
+  if (parent !== null)
+    return `attach it again by \`ALTER TABLE ${parent} ATTACH PARTITION ${former.name} FOR VALUES …\`, with its former bounds`;
+  const rename = former.name === name ? '' : `ALTER TABLE ${former.name} RENAME TO ${name}; `;
+  const unused = `${name.replaceAll('"', '')}_unused`;
+  return (
+    `put the former one back by \`BEGIN; ALTER TABLE ${name} RENAME TO ${unused}; ${former.move}${rename}COMMIT\`, ` +
+    `and insert what only that has by \`INSERT INTO ${name} SELECT * FROM ${unused} ON CONFLICT DO NOTHING\``
+  );
 }

@@ -31,17 +31,20 @@ const CHOOSE_SCHEMA = `
       ELSE 'run \`ALTER ROLE %1$I IN DATABASE %2$I SET search_path = %3$I\`' END,
     current_user, current_database(), coalesce(other, 'public'))`;
 
-/** The remedy for a table whose name is free, or that of something else, which `free` renames. */
+/** The remedy for a table whose name is free, or that of something else, from which `free` takes it. */
 const renameBack = (free: string): string => `
   coalesce(
-    (SELECT format('if its former table is %1$s, run \`${free}ALTER TABLE %1$s RENAME TO %2$s\`', min(other), found.ident)
+    (SELECT CASE count(*)
+        WHEN 1 THEN format('if %1$s, which has its columns, is the former one, run \`BEGIN; ${free}ALTER TABLE %1$s RENAME TO %2$s; COMMIT\`',
+          min(other), found.ident, quote_ident(found.name || '_unused'))
+        ELSE format('give its name back to its former table, one of %s', string_agg(other, ', ' ORDER BY other)) END
       FROM others WHERE others.ident = found.ident HAVING count(*) > 0),
     'give its name to the table that has the rows')`;
 
 /**
  * Returns one row: `problems`, the gravest first, the `sequences`, whether there are workers of Citus, which are inspected too,
  * and what identifies the `server`, the `database` and the `tables`, as any may be another one a second later. catalog.ts says
- * what `place`, `stores`, `found`, `parts` and `cols` are. Parameters:
+ * what `place`, `stores`, `found`, `parts`, `cols` and `others` are. Parameters:
  *
  * - $1: the tables, with the rights that the role needs on them, as JSON;
  * - $2: whether a service runs. Then each missing table is a finding of its own; before a start, which may still make the store,
@@ -92,7 +95,7 @@ problems (rank, effect, what, remedy) AS (
   UNION ALL
   SELECT 3, 'unsafe', format('%s is no ordinary table, but %s', ident,
       CASE relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' WHEN 'f' THEN 'a foreign table' ELSE 'something else' END),
-    CASE relkind WHEN 'v' THEN ${renameBack('DROP VIEW %2$s; ')} ELSE ${renameBack('ALTER TABLE %2$s RENAME TO %2$s_unused; ')} END
+    CASE relkind WHEN 'v' THEN ${renameBack('DROP VIEW %2$s; ')} ELSE ${renameBack('ALTER TABLE %2$s RENAME TO %3$s; ')} END
   FROM found WHERE relkind NOT IN ('r', 'p')
   UNION ALL
   SELECT 3, 'unsafe', format('the partition %s of %s is no ordinary table', ident, whole), 'put an ordinary one with its rows in its place'
@@ -102,16 +105,18 @@ problems (rank, effect, what, remedy) AS (
     format('run \`ALTER TABLE %s SET LOGGED\`', ident)
   FROM parts WHERE relpersistence = 'u' AND relkind = 'r'
   UNION ALL
-  SELECT 3, 'unsafe', format('a temporary table has the name of %s', ident), 'drop it'
-  FROM found WHERE oid IS NOT NULL AND to_regclass(ident) <> oid
+  SELECT 3, 'unsafe', format('a temporary table has the name of %s', ident), format('run \`DROP TABLE %I.%I\`', nspname, relname)
+  FROM found JOIN pg_class AS temporary ON temporary.oid = to_regclass(ident) JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  WHERE temporary.oid <> found.oid
   UNION ALL
   SELECT 3, 'unsafe', format('the rows of %s count as rows of %s, which it inherits from', inhrelid::regclass, ident),
-    format('run \`INSERT INTO %2$s (%3$s) SELECT %3$s FROM ONLY %1$s ON CONFLICT DO NOTHING; ALTER TABLE %1$s NO INHERIT %2$s\`, after which they are its own',
+    format('run \`BEGIN; INSERT INTO %2$s (%3$s) OVERRIDING SYSTEM VALUE SELECT %3$s FROM %1$s ON CONFLICT DO NOTHING; '
+      'ALTER TABLE %1$s NO INHERIT %2$s; COMMIT\`, which copies the rows that %2$s lacks, and keeps %1$s as a table of its own',
       inhrelid::regclass, ident, (SELECT string_agg(quote_ident(name), ', ' ORDER BY attnum) FROM cols WHERE attrelid = oid AND NOT is_generated))
   FROM found JOIN pg_inherits ON inhparent = oid WHERE relkind <> 'p'
   UNION ALL
   SELECT 3, 'missing', format('the column %I of %s is missing', name, ident),
-    'if it was renamed, rename it back; else ' || CASE WHEN "isNullable" THEN format('run \`ALTER TABLE %s ADD %I %s\`, which keeps every row without its value, or ', ident, name, type) ELSE '' END || '${RESTORE}'
+    'if it was renamed, rename it back; else ' || CASE WHEN "isNullable" AND ident = 'plants' THEN format('run \`ALTER TABLE %s ADD %I %s\`, which keeps every row without its value, or ', ident, name, type) ELSE '' END || '${RESTORE}'
   FROM cols WHERE attnum IS NULL
   UNION ALL
   SELECT 4, 'unsafe', format('the column %I of %s is of type %s, not %s, so that a value could be changed or refused', name, ident, has_type, type),
@@ -169,7 +174,7 @@ SELECT (SELECT json_agg(problems ORDER BY rank, what) FROM problems) AS problems
   to_regproc('run_command_on_workers') IS NOT NULL AS has_workers,
   ${mayReadServer ? '(SELECT system_identifier::text FROM pg_control_system())' : 'NULL'} AS server,
   (SELECT oid FROM pg_database WHERE datname = current_database())::text AS database,
-  (SELECT json_object_agg(oid::text, json_build_object('name', ident, 'whole', whole)) FROM parts) AS tables`;
+  (SELECT json_object_agg(oid::text, json_build_object('name', ident, 'parent', parent)) FROM parts) AS tables`;
 
 /** A generated key and its sequence, with their names quoted. */
 export type Sequence = Readonly<{ table: string; key: string; sequence: string }>;

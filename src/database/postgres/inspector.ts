@@ -19,8 +19,8 @@ import { Logger, type Access } from '../engine.js';
 import { insertMigration, listMissing } from '../schema.js';
 import type { Finding } from '../store-errors.js';
 import { describeTables, type TableShape, MIGRATIONS_TABLE } from '../tables.js';
-import { OUT_OF_ORDER } from './client.js';
-import { compareIdentity, type Identity, type Runner } from './identity.js';
+import { listRows, OUT_OF_ORDER, type Runner } from './client.js';
+import { compareIdentity, type Identity } from './identity.js';
 import { findProblems, selectBehind, type Sequence } from './inspection.js';
 import { FIND_ON_WORKERS } from './settings.js';
 
@@ -138,27 +138,21 @@ export class PostgresInspector {
 }
 
 async function findInRows(runner: Runner, { sequences }: Found): Promise<Finding[]> {
-  const ran = await listRows(runner, `SELECT name FROM ${MIGRATIONS_TABLE}`, 'name');
-  const [missing] = listMissing(ran);
+  const ran = await listRows<{ name: string }>(runner, `SELECT name FROM ${MIGRATIONS_TABLE}`, [
+    'name',
+  ]);
+  const [missing] = listMissing(ran.map(({ name }) => name));
   if (missing) {
     const remedy = `its tables are there: put its row back by \`${insertMigration(missing)}\``;
     return [{ effect: 'missing', what: `the migration ${missing} is missing`, remedy }];
   }
   if (!sequences) return [];
   const sql = sequences.map(selectBehind).join(' UNION ALL ');
-  const behind = await listRows(runner, sql, 'sequence');
+  const behind = await listRows<Pick<Sequence, 'sequence'>>(runner, sql, ['sequence']);
   return sequences.flatMap(({ table, key, sequence }) => {
-    if (!behind.includes(sequence)) return [];
+    if (!behind.some((row) => row.sequence === sequence)) return [];
     const what = `the sequence of ${table}.${key} is behind its rows, as after logical replication`;
     const advance = `SELECT setval('${sequence}', MAX(${key})) FROM ${table}`;
     return [{ effect: 'unsafe', what, remedy: `run \`${advance}\`` } as const];
   });
-}
-
-/** @throws StoreUnavailableException if the rows are those of another statement */
-async function listRows(runner: Runner, sql: string, column: string): Promise<unknown[]> {
-  const rows: unknown = await runner.query<unknown>(sql);
-  if (!Array.isArray(rows) || !rows.every((row) => column in Object(row)))
-    throw new StoreUnavailableException(OUT_OF_ORDER);
-  return rows.map((row: Record<string, unknown>) => row[column]);
 }

@@ -43,16 +43,19 @@ export const RESTORE = 'restore a backup (docs/operating.md#restore)';
 /** SQL of a remedy for the `name` of a table that is free, or that of something else, which the SQL `free` takes from it. */
 const renameBack = (free: string): string => `
   coalesce(
-    (SELECT 'if its former table is ' || other || ', run \`' || ${free} || 'ALTER TABLE ' || other || ' RENAME TO ' || found.name || '\`'
+    (SELECT iif(instr(other, ', '), 'give its name back to its former table, one of ' || other,
+        'if ' || other || ', which has its columns, is the former one, run \`BEGIN; ' || ${free} || 'ALTER TABLE ' || other || ' RENAME TO ' || found.name || '; COMMIT\`')
       FROM others WHERE others."table" = found.name),
     'give its name to the table that has the rows')`;
 
 /** SQL of a remedy for a table that is not as the migrations make it, as it is in a backup. @param table SQL of its name */
 const remake = (table: string): string => `
   coalesce(
-    (SELECT 'if its former table is ' || other || ', run \`ALTER TABLE ' || "table" || ' RENAME TO ' || "table" || '_unused; '
-        || 'ALTER TABLE ' || other || ' RENAME TO ' || "table" || '\`, and drop ' || "table" || '_unused if \`SELECT count(*) FROM '
-        || "table" || '_unused WHERE ' || key || ' NOT IN (SELECT ' || key || ' FROM ' || "table" || ')\` says 0; else move ' || other || ' into a file of its own, and '
+    (SELECT iif(instr(other, ', '), 'give its name back to its former table, one of ' || other,
+        'if ' || other || ', which has its columns, is the former one, run \`BEGIN; ALTER TABLE ' || "table" || ' RENAME TO ' || "table" || '_unused; '
+        || 'ALTER TABLE ' || other || ' RENAME TO ' || "table" || '; COMMIT\`, insert the rows that \`SELECT ' || key || ' FROM ' || "table"
+        || '_unused EXCEPT SELECT ' || key || ' FROM ' || "table" || '\` lists, if any, and drop ' || "table" || '_unused')
+      || '; if it is not, move ' || other || ' into a file of its own, and '
       FROM others WHERE others."table" = ${table}), '')
   || 'put a backup in place of the file, which has every row, but no further column: stop the service, then ' || (SELECT put_backup FROM given)`;
 
@@ -70,9 +73,9 @@ found AS (
   LEFT JOIN pragma_table_list AS list ON list.schema = 'main' AND list.name COLLATE NOCASE = value->>'name'
 ),
 others AS (
-  SELECT found.name AS "table", coalesce(key, 'rowid') AS key, min(printf('"%w"', list.name)) AS other
+  SELECT found.name AS "table", coalesce(key, 'rowid') AS key, group_concat(printf('"%w"', list.name), ', ') AS other
   FROM found, pragma_table_list AS list
-  WHERE list.schema = 'main' AND list.type = 'table' AND list.name NOT GLOB 'sqlite_*'
+  WHERE list.schema = 'main' AND list.type = 'table' AND list.name NOT GLOB 'sqlite_*' AND list.name <> 'migrations'
     AND NOT EXISTS (SELECT 1 FROM found AS own WHERE own.name = list.name COLLATE NOCASE)
     AND NOT EXISTS (
       SELECT 1 FROM json_each(found.columns)
@@ -102,7 +105,7 @@ SELECT 'unsafe', name || ' is no ordinary table, but a ' || type, ${renameBack(`
 FROM found WHERE type <> 'table'
 UNION ALL
 SELECT 'missing', what || ' is missing', 'if it was renamed, rename it back; else '
-  || iif(is_nullable, 'run \`ALTER TABLE ' || "table" || ' ADD ' || name || ' ' || type || '\`, which keeps every row without its value, or ', '') || '${RESTORE}'
+  || iif(is_nullable AND "table" = 'plants', 'run \`ALTER TABLE ' || "table" || ' ADD ' || name || ' ' || type || '\`, which keeps every row without its value, or ', '') || '${RESTORE}'
 FROM cols WHERE cid IS NULL
 UNION ALL
 SELECT 'unsafe', what || ' is generated', ${remake('cols."table"')} FROM cols WHERE is_generated
@@ -118,7 +121,7 @@ FROM held WHERE hidden = 0 AND "notnull" AND dflt_value IS NULL AND NOT EXISTS (
 UNION ALL
 SELECT 'unsafe', 'no unique index of ' || name || ' has its key, ' || key || ', alone, so that an id could be stored twice',
   iif(is_numbered, ${remake('found.name')},
-    'run \`CREATE UNIQUE INDEX ' || name || '_' || key || ' ON ' || name || ' (' || key || ')\`; if that fails, an id is there twice, which check names: keep one of the two first')
+    'run \`CREATE UNIQUE INDEX ' || name || '_' || key || ' ON ' || name || ' (' || key || ')\`; if an id is there twice, which check names, keep one of the two first')
 FROM found
 WHERE type = 'table' AND EXISTS (SELECT 1 FROM held WHERE "table" = found.name AND held.name = key COLLATE NOCASE)
   AND (SELECT count(*) <> 1 OR max(name) <> key COLLATE NOCASE FROM held WHERE "table" = found.name AND pk > 0)

@@ -44,24 +44,34 @@ export function findAlias(file: string): Finding | undefined {
   const path = quote(file);
   return unsafe(
     `${file} is a hard link`,
-    `remove its other names, which \`find / -samefile ${path} ! -path ${path} 2>/dev/null\` lists`,
+    `remove each other name that \`find / -samefile ${path} ! -path ${quote(escapePattern(file))} 2>/dev/null\` lists, but no second path to its folder, as through a mount`,
   );
 }
 
 /** Says which of these paths is a mount, and what to do; undefined if none is, or without /proc, as on macOS. */
 export function describeMount(paths: readonly string[]): Finding | undefined {
+  const mount = findMount(paths);
+  if (mount === undefined) return undefined;
+  return unsafe(`${mount} is itself a mount`, 'mount its folder, with all files of the store');
+}
+
+/** Returns the first of these paths that is a mount. */
+export function findMount(paths: readonly string[]): string | undefined {
   const list = '/proc/self/mountinfo';
   if (!existsSync(list)) return undefined;
   const lines = readFileSync(list, 'utf8').split('\n');
   const mounts = lines.map((line) => line.split(' ')[4]);
-  const mount = paths.find((path) => mounts.includes(path.replace(/[ \t\n\\]/g, escapeOctal)));
-  if (mount === undefined) return undefined;
-  return unsafe(`${mount} is itself a mount`, 'mount its folder, with all files of the store');
+  return paths.find((path) => mounts.includes(path.replace(/[ \t\n\\]/g, escapeOctal)));
 }
 
 /** Escapes a character as /proc/self/mountinfo does (proc_pid_mountinfo(5)). */
 function escapeOctal(character: string): string {
   return `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
+}
+
+/** Escapes a path where a command takes a pattern. */
+function escapePattern(path: string): string {
+  return path.replace(/[*?[\\]/g, String.raw`\$&`);
 }
 
 /** Quotes an argument of a shell's command. */

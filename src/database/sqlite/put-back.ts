@@ -26,7 +26,7 @@ import {
 import { dirname } from 'node:path';
 import type { Finding } from '../store-errors.ts';
 import { unsafe } from './inspection.ts';
-import { isInPlace, quote, type OpenedFile } from './place.ts';
+import { findMount, isInPlace, quote, type OpenedFile } from './place.ts';
 
 const CHUNK_BYTES = 2 ** 20;
 /** How /proc marks a file that has no name any more. */
@@ -59,7 +59,7 @@ export function describeMoved({ path, ino }: OpenedFile, store: OpenStore): Find
   if (link === file)
     return unsafe(
       `${file} is hidden while the service runs: something is mounted over its folder`,
-      `unmount it by \`umount ${quote(dirname(file))}\``,
+      `unmount it by \`umount ${quote(findMount(listFolders(file)) ?? dirname(file))}\``,
     );
   const aside = exists ? [moveAside(file, 'new')] : [];
   if (!link.endsWith(DELETED)) {
@@ -77,6 +77,12 @@ export function describeMoved({ path, ino }: OpenedFile, store: OpenStore): Find
     `${replaced}: its rows are in this process alone`,
     `before it stops, put them back by \`${copies}\`, then restart the service${keepNew}`,
   );
+}
+
+/** Lists the folders that a file is in, the innermost first. */
+function listFolders(file: string): string[] {
+  const folder = dirname(file);
+  return folder === file ? [] : [folder, ...listFolders(folder)];
 }
 
 /** Returns the command that copies back a removed file, and its log; '' if this user sees no process that has it open. */

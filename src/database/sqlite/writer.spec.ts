@@ -148,7 +148,7 @@ describe('SqliteWriter', () => {
 
   it('finds a hard link that is made while it is open, until that is gone', async () => {
     linkSync(file.path, `${file.path}.link`);
-    const reason = `${file.path} is a hard link: remove its other names, which \`find / -samefile '${file.path}' ! -path '${file.path}' 2>/dev/null\` lists`;
+    const reason = `${file.path} is a hard link: remove each other name that \`find / -samefile '${file.path}' ! -path '${file.path}' 2>/dev/null\` lists, but no second path to its folder, as through a mount`;
     await expect(store.writer.inspect()).rejects.toMatchObject({
       finding: { effect: 'unsafe' },
       reason,
