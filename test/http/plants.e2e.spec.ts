@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { service, startService } from '../support/own.js';
 
-startService();
+startService({ DATABASE_TIMEOUT: '60s' });
 
 /** Removes all plants after each test. */
 const empty = () => service.store.execute('DELETE FROM plants');
