@@ -107,7 +107,7 @@ describe('a further migration', () => {
     await migrateStore(config);
     MIGRATIONS.pop();
     await expect(StoreSession.open(config)).rejects.toThrow(
-      'its schema is of a newer version, by the migration AddSpare2000000000000: run this by that version, or go forward to it again (docs/operating.md#upgrade)',
+      'its schema is of a newer version, by the migration AddSpare2000000000000: go forward to it again, or run this by that version (docs/operating.md#upgrade)',
     );
     // Services of both versions may run during an upgrade.
     await (await openStore(config)).destroy();

@@ -24,7 +24,7 @@ const SCHEMA_ERRORS = {
   ],
   newer: [
     'its schema is of a newer version',
-    ': run this by that version, or go forward to it again (docs/operating.md#upgrade)',
+    ': go forward to it again, or run this by that version (docs/operating.md#upgrade)',
   ],
 } as const;
 

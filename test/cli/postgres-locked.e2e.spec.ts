@@ -49,7 +49,8 @@ it.each(['plants', 'tokens', 'plant_store_migrations'])(
 );
 
 it('status names no lock of a table that is not of the store', async () => {
-  await operator.execute('CREATE TABLE another (id int); BEGIN; LOCK TABLE another, plants');
+  await operator.execute(`CREATE TABLE another (id int) PARTITION BY LIST (id); CREATE TABLE part PARTITION OF another DEFAULT;
+    BEGIN; LOCK TABLE part, another, plants`);
   expect((await run('status')).stdout).toContain(`: ${locked('plants')}\n`);
 });
 

@@ -71,12 +71,16 @@ async function set(name: string, value: string | null): Promise<void> {
 /** Creates a plant that has to wait for a standby, and ends the wait. Resolves to its status, once there is no standby again. */
 async function createWaiting(settle: () => Promise<void>): Promise<number> {
   await set('synchronous_standby_names', 'nobody');
-  let status: number | undefined;
-  const created = service.client().create({ id: next++, name: 'oak' });
-  // A busy machine may take too long: then no session waits.
-  void created.then((response) => (status = response.status));
-  while (status === undefined && (await store.rows(WAITING_FOR_STANDBY)).length === 0)
-    await sleep(20);
+  let created: Promise<{ status: number }>;
+  let isWaiting = false;
+  do {
+    let status: number | undefined;
+    created = service.client().create({ id: next++, name: 'oak' });
+    void created.then((response) => (status = response.status));
+    // A busy machine may take too long: then no session waits, and another plant is tried.
+    while (status === undefined && !isWaiting)
+      isWaiting = (await store.rows(WAITING_FOR_STANDBY)).length > 0;
+  } while (!isWaiting);
   await settle();
   const response = await created;
   await set('synchronous_standby_names', null);

@@ -174,7 +174,7 @@ describe('no store is made where the file is missing, and what belongs to it is 
       mkdirSync(dirname(store.path));
       writeFileSync(store.path + suffix, '');
       const reason =
-        `there is no file ${store.path}, but there is ${store.path}${suffix} of a store that was here: stop the service and put its file back, ` +
+        `there is no file ${store.path}, but there is ${store.path}${suffix} of a store that was here: stop the service and put that very file back, no copy or backup, ` +
         'beside what is left, which may have its latest plants; or restore a backup as in docs/operating.md#restore, which moves the rest away\n';
       const failed = { code: 1, stderr: expect.stringContaining(reason) };
       for (const line of STARTS) expect(await cli(line)).toMatchObject({ ...failed, stdout: '' });
@@ -187,7 +187,7 @@ describe('no store is made where the file is missing, and what belongs to it is 
     take(killed);
     rmSync(`${store.path}-wal`);
     truncateSync(store.path);
-    const reason = `${store.path} is empty, but there is ${store.path}-id of a store that was here: stop the service and put its file back, `;
+    const reason = `${store.path} is empty, but there is ${store.path}-id of a store that was here: stop the service and put that very file back, `;
     const failed = { code: 1, stderr: expect.stringContaining(reason) };
     for (const line of STARTS) expect(await cli(line)).toMatchObject({ ...failed, stdout: '' });
     expect(await startHere(store.url)).toMatchObject(failed);

@@ -54,7 +54,7 @@ const FIND_FORMER = `
 
 function putBack({ name, parent }: Part, former: Former): string {
   if (parent !== null)
-    return `attach it again by \`ALTER TABLE ${parent} ATTACH PARTITION ${former.name} FOR VALUES …\`, with its former bounds`;
+    return `attach it again by \`ALTER TABLE ${parent} ATTACH PARTITION ${former.name} FOR VALUES …\`, with its former bounds (\`\\d+ ${parent}\` shows those of the others)`;
   const rename = former.name === name ? '' : `ALTER TABLE ${former.name} RENAME TO ${name}; `;
   const unused = `${name.replaceAll('"', '')}_unused`;
   return (

@@ -77,9 +77,10 @@ export const postgres: Engine = {
     SELECT format('%s is locked by another session: wait, or end it by \`SELECT pg_terminate_backend(%s)\`',
       relation::regclass, pid) AS name
     FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+    JOIN pg_class AS whole ON whole.oid = coalesce(pg_partition_root(relation), relation)
     WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
-      AND (relname IN (${[...entityMetadatas.map(({ tableName }) => tableName), MIGRATIONS_TABLE].map(escapeLiteral).join()}) OR relispartition)
-      AND relnamespace = to_regnamespace(quote_ident(current_schema())) AND relkind IN ('r', 'p')
+      AND whole.relname IN (${[...entityMetadatas.map(({ tableName }) => tableName), MIGRATIONS_TABLE].map(escapeLiteral).join()})
+      AND whole.relnamespace = to_regnamespace(quote_ident(current_schema())) AND pg_class.relkind IN ('r', 'p')
       AND mode = 'AccessExclusiveLock' AND pid IS NOT NULL
     ORDER BY NOT granted LIMIT 1`,
 

@@ -83,7 +83,7 @@ function assertNoRemains(path: string, isEmptied: boolean): void {
   const copies = listRemoved(file);
   const back = copies
     ? `it is still open in a process: before that stops, put it back by \`${copies}\``
-    : 'stop the service and put its file back, beside what is left, which may have its latest plants; or restore a backup as in ' +
+    : 'stop the service and put that very file back, no copy or backup, beside what is left, which may have its latest plants; or restore a backup as in ' +
       'docs/operating.md#restore, which moves the rest away';
   const what = isEmptied ? `${file} is empty` : `there is no file ${file}`;
   throw new Error(`${what}, but there is ${left} of a store that was here: ${back}`);
