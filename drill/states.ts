@@ -25,8 +25,8 @@ const [LANES, STATES_OF_A_STAGE] = [2, 25];
 const PAUSE = 200;
 /** Milliseconds in which a harmful state is refused, and in which plants are stored again. */
 const [MAX_UNNOTICED_MS, MAX_RECOVERY_MS] = [2_000, 10_000];
-/** Why a request is refused that a busy machine has delayed, or whose session was ended, also as a change and a create waited for each other. */
-const TOO_BUSY = /took too long|[Cc]onnection|deadlock detected/;
+/** Why a request is refused that was late on a busy machine, whose session was ended, or that was in the way of a change. */
+const TOO_BUSY = /took too long|[Cc]onnection|deadlock detected|could not serialize/;
 /** How often the kinds of a state are tried to be undone in vain. */
 const MAX_TRIES = 10;
 

@@ -236,7 +236,8 @@ describe('SqliteWriter', () => {
       }
     };
     await Promise.all([write(), write(), write(), inspect()]);
-    expect(largest).toBeLessThan(128 * 2 ** 20);
+    // It has more than 250 MiB if it is never started over; a busy machine is late for that.
+    expect(largest).toBeLessThan(192 * 2 ** 20);
   });
 
   it('begins on no other file than the one that was opened', async () => {
