@@ -17,7 +17,7 @@ import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { describeError, readCode } from '../../errors/operator-message.js';
 import { Logger, type Access } from '../engine.js';
 import { insertMigration, listMissing } from '../schema.js';
-import type { Finding } from '../store-errors.js';
+import { toStoreUnavailable, type Finding } from '../store-errors.js';
 import { describeTables, type TableShape, MIGRATIONS_TABLE } from '../tables.js';
 import { listRows, OUT_OF_ORDER, type Runner } from './client.js';
 import { compareIdentity, type Identity } from './identity.js';
@@ -79,11 +79,10 @@ export class PostgresInspector {
       return { ...table, rights: rights[table.name] ?? others };
     });
     const parameters = [JSON.stringify(tables), this.isServing, this.access !== 'read'];
-    const found = await this.ask(runner, parameters);
-    if (found?.database === undefined) {
-      this.generation += 1;
-      throw new StoreUnavailableException(OUT_OF_ORDER);
-    }
+    const found = await this.ask(runner, parameters).catch((error: unknown) => {
+      if (toStoreUnavailable(error).reason === OUT_OF_ORDER) this.generation += 1;
+      throw error;
+    });
     let problems = found.problems ?? [];
     if (problems.length === 0) problems = await this.compareIdentity(runner, found);
     if (problems.length === 0) problems = await findInRows(runner, found);
@@ -93,11 +92,12 @@ export class PostgresInspector {
     return problems;
   }
 
-  private async ask(runner: Runner, parameters: unknown[]): Promise<Found | undefined> {
+  private async ask(runner: Runner, parameters: unknown[]): Promise<Found> {
     const keptSql = this.sql;
     try {
       const sql = keptSql ?? (await this.makeSql(runner));
-      const [found] = await runner.query<(Found | undefined)[]>(sql, parameters);
+      const [found] = await listRows<Found>(runner, sql, ['problems', 'database'], parameters);
+      if (!found) throw new StoreUnavailableException(OUT_OF_ORDER);
       this.sql = sql;
       return found;
     } catch (error) {
@@ -111,7 +111,7 @@ export class PostgresInspector {
 
   private async makeSql(runner: Runner): Promise<string> {
     const sql = `SELECT has_function_privilege('pg_control_system()', 'EXECUTE') AS may`;
-    const [server] = await runner.query<{ may: boolean }[]>(sql);
+    const [server] = await listRows<{ may: boolean }>(runner, sql, ['may']);
     const columns = Math.max(...this.tables.map((table) => table.columns.length));
     return findProblems(server?.may ?? false, { tables: this.tables.length, columns });
   }
@@ -123,7 +123,8 @@ export class PostgresInspector {
 
   private async findOnWorkers(runner: Runner): Promise<Finding[]> {
     type Node = { node: string; success: boolean; result: string };
-    const nodes = await runner.query<Node[]>(FIND_ON_WORKERS).catch((error: unknown) => {
+    const columns = ['node', 'success', 'result'] as const;
+    const nodes = await listRows<Node>(runner, FIND_ON_WORKERS, columns).catch((error: unknown) => {
       return [{ node: 'one of them', success: false, result: describeError(error) }];
     });
     const dead = nodes.find(({ success }) => !success);
