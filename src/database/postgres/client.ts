@@ -18,7 +18,10 @@ export async function listRows<Row extends object>(
   parameters: readonly unknown[] = [],
 ): Promise<Row[]> {
   const rows = await runner.query<Row[] | undefined>(sql, [...parameters]);
-  if (!Array.isArray(rows) || !rows.every((row) => columns.every((column) => column in Object(row))))
+  if (
+    !Array.isArray(rows) ||
+    !rows.every((row) => columns.every((column) => column in Object(row)))
+  )
     throw new StoreUnavailableException(OUT_OF_ORDER);
   return rows;
 }
