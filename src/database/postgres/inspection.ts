@@ -31,12 +31,12 @@ const CHOOSE_SCHEMA = `
       ELSE 'run \`ALTER ROLE %1$I IN DATABASE %2$I SET search_path = %3$I\`' END,
     current_user, current_database(), coalesce(other, 'public'))`;
 
-/** The remedy for a table whose name is free, or that of something else, from which `free` takes it. */
+/** SQL of a remedy for a table whose name is free, or that of something else, which the SQL `free` takes from it. */
 const renameBack = (free: string): string => `
   coalesce(
     (SELECT CASE count(*)
-        WHEN 1 THEN format('if %1$s, which has its columns, is the former one, run \`BEGIN; ${free}ALTER TABLE %1$s RENAME TO %2$s; COMMIT\`',
-          min(other), found.ident, quote_ident(found.name || '_unused'))
+        WHEN 1 THEN format('if %1$s, which has its columns, is the former one, run \`BEGIN; %3$sALTER TABLE %1$s RENAME TO %2$s; COMMIT\`',
+          min(other), found.ident, ${free})
         ELSE format('give its name back to its former table, one of %s', string_agg(other, ', ' ORDER BY other)) END
       FROM others WHERE others.ident = found.ident HAVING count(*) > 0),
     'give its name to the table that has the rows')`;
@@ -86,7 +86,7 @@ problems (rank, effect, what, remedy) AS (
   SELECT 0, 'missing', format('the schema %I has no plant store', first), 'put its tables back, or ${RESTORE}'
   FROM place WHERE first IS NOT NULL AND other IS NULL AND NOT has_store AND NOT $2
   UNION ALL
-  SELECT 2, 'missing', format('the table %s is missing', ident), ${renameBack('')} || ', or ${RESTORE}'
+  SELECT 2, 'missing', format('the table %s is missing', ident), ${renameBack("''")} || ', or ${RESTORE}'
   FROM found WHERE oid IS NULL
   UNION ALL
   SELECT 2, 'hidden', format('row-level security may hide rows of %s from the role %I', ident, current_user),
@@ -95,7 +95,7 @@ problems (rank, effect, what, remedy) AS (
   UNION ALL
   SELECT 3, 'unsafe', format('%s is no ordinary table, but %s', ident,
       CASE relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' WHEN 'f' THEN 'a foreign table' ELSE 'something else' END),
-    CASE relkind WHEN 'v' THEN ${renameBack('DROP VIEW %2$s; ')} ELSE ${renameBack('ALTER TABLE %2$s RENAME TO %3$s; ')} END
+    ${renameBack("format(CASE found.relkind WHEN 'v' THEN 'DROP VIEW %1$s; ' ELSE 'ALTER TABLE %1$s RENAME TO %2$I; ' END, found.ident, found.name || '_unused')")}
   FROM found WHERE relkind NOT IN ('r', 'p')
   UNION ALL
   SELECT 3, 'unsafe', format('the partition %s of %s is no ordinary table', ident, whole), 'put an ordinary one with its rows in its place'

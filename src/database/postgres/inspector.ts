@@ -17,7 +17,7 @@ import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { describeError, readCode } from '../../errors/operator-message.js';
 import { Logger, type Access } from '../engine.js';
 import { insertMigration, listMissing } from '../schema.js';
-import { toStoreUnavailable, type Finding } from '../store-errors.js';
+import type { Finding } from '../store-errors.js';
 import { describeTables, type TableShape, MIGRATIONS_TABLE } from '../tables.js';
 import { listRows, OUT_OF_ORDER, type Runner } from './client.js';
 import { compareIdentity, type Identity } from './identity.js';
@@ -80,7 +80,7 @@ export class PostgresInspector {
     });
     const parameters = [JSON.stringify(tables), this.isServing, this.access !== 'read'];
     const found = await this.ask(runner, parameters).catch((error: unknown) => {
-      if (toStoreUnavailable(error).reason === OUT_OF_ORDER) this.generation += 1;
+      if (describeError(error) === OUT_OF_ORDER) this.generation += 1;
       throw error;
     });
     let problems = found.problems ?? [];

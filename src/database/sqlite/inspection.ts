@@ -40,21 +40,30 @@ export type ListRows = <Row>(sql: string, ...parameters: readonly unknown[]) => 
 /** As store-errors.ts has it, which the thread does not load. */
 export const RESTORE = 'restore a backup (docs/operating.md#restore)';
 
-/** SQL of a remedy for the `name` of a table that is free, or that of something else, which the SQL `free` takes from it. */
+/** SQL of the SQL that takes the name from what has it. @param name SQL of the name */
+const moveAside = (name: string): string =>
+  `'ALTER TABLE ' || ${name} || ' RENAME TO ' || ${name} || '_unused; '`;
+
+/** SQL of how a row of `others` gets its name back, which the SQL `free` takes from what has it. @param more SQL of what follows */
+const giveBack = (free: string, more: string): string => `
+  iif(are_several, 'give its name back to its former table, one of ' || other,
+    'if ' || other || ', which has its columns, is the former one, run \`BEGIN; ' || ${free}
+      || 'ALTER TABLE ' || other || ' RENAME TO ' || "table" || '; COMMIT\`' || ${more})`;
+
+/** SQL of a remedy for a table whose name is free, or that of something else, which the SQL `free` takes from it. */
 const renameBack = (free: string): string => `
   coalesce(
-    (SELECT iif(instr(other, ', '), 'give its name back to its former table, one of ' || other,
-        'if ' || other || ', which has its columns, is the former one, run \`BEGIN; ' || ${free} || 'ALTER TABLE ' || other || ' RENAME TO ' || found.name || '; COMMIT\`')
-      FROM others WHERE others."table" = found.name),
+    (SELECT ${giveBack(free, "''")} FROM others WHERE others."table" = found.name),
     'give its name to the table that has the rows')`;
 
 /** SQL of a remedy for a table that is not as the migrations make it, as it is in a backup. @param table SQL of its name */
 const remake = (table: string): string => `
   coalesce(
-    (SELECT iif(instr(other, ', '), 'give its name back to its former table, one of ' || other,
-        'if ' || other || ', which has its columns, is the former one, run \`BEGIN; ALTER TABLE ' || "table" || ' RENAME TO ' || "table" || '_unused; '
-        || 'ALTER TABLE ' || other || ' RENAME TO ' || "table" || '; COMMIT\`, insert the rows that \`SELECT ' || key || ' FROM ' || "table"
-        || '_unused EXCEPT SELECT ' || key || ' FROM ' || "table" || '\` lists, if any, and drop ' || "table" || '_unused')
+    (SELECT ${giveBack(
+      moveAside('"table"'),
+      `', insert the rows that \`SELECT ' || key || ' FROM ' || "table" || '_unused EXCEPT SELECT ' || key || ' FROM ' || "table"
+      || '\` lists, if any, and drop ' || "table" || '_unused'`,
+    )}
       || '; if it is not, move ' || other || ' into a file of its own, and '
       FROM others WHERE others."table" = ${table}), '')
   || 'put a backup in place of the file, which has every row, but no further column: stop the service, then ' || (SELECT put_backup FROM given)`;
@@ -73,7 +82,7 @@ found AS (
   LEFT JOIN pragma_table_list AS list ON list.schema = 'main' AND list.name COLLATE NOCASE = value->>'name'
 ),
 others AS (
-  SELECT found.name AS "table", coalesce(key, 'rowid') AS key, group_concat(printf('"%w"', list.name), ', ') AS other
+  SELECT found.name AS "table", coalesce(key, 'rowid') AS key, group_concat(printf('"%w"', list.name), ', ') AS other, count(*) > 1 AS are_several
   FROM found, pragma_table_list AS list
   WHERE list.schema = 'main' AND list.type = 'table' AND list.name NOT GLOB 'sqlite_*' AND list.name <> 'migrations'
     AND NOT EXISTS (SELECT 1 FROM found AS own WHERE own.name = list.name COLLATE NOCASE)
@@ -101,7 +110,7 @@ UNION ALL
 SELECT 'missing', 'the table ' || name || ' is missing', ${renameBack("''")} || ', or ${RESTORE}'
 FROM found WHERE type IS NULL
 UNION ALL
-SELECT 'unsafe', name || ' is no ordinary table, but a ' || type, ${renameBack(`iif(type = 'view', 'DROP VIEW ' || name, 'ALTER TABLE ' || name || ' RENAME TO ' || name || '_unused') || '; '`)}
+SELECT 'unsafe', name || ' is no ordinary table, but a ' || type, ${renameBack(`iif(type = 'view', 'DROP VIEW ' || name || '; ', ${moveAside('name')})`)}
 FROM found WHERE type <> 'table'
 UNION ALL
 SELECT 'missing', what || ' is missing', 'if it was renamed, rename it back; else '
