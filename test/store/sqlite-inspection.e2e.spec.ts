@@ -173,6 +173,19 @@ describe('a store that is no longer what its migrations made: 503 with the reaso
     await expectSound();
   });
 
+  it('two tables may be the former one: both are named, also one with a comma', async () => {
+    await store.execute(
+      'ALTER TABLE plants RENAME TO "a, b"; CREATE TABLE c AS SELECT * FROM "a, b" WHERE false',
+    );
+    const several = 'the table plants is missing: give its name back to its former table, one of ';
+    const problem = await findProblem(several);
+    for (const one of ['"a, b"', '"c"']) expect(problem).toContain(one);
+    await store.execute('DROP TABLE c');
+    await findProblem('if "a, b", which has its columns, is the former one, run `BEGIN; ');
+    await store.execute('ALTER TABLE "a, b" RENAME TO plants');
+    await expectSound();
+  });
+
   it('the file has a second name', async () => {
     linkSync(store.path, `${store.path}.link`);
     expect(await findProblem()).toBe(
