@@ -5,6 +5,10 @@ import { nginx, service, startBehindNginx } from './proxied-service.js';
 import { Client } from '../support/client.js';
 
 const MAX_LATENCY_MS = 500;
+/** How many plants must have been created during an attack. */
+const ENOUGH = 50;
+/** Attacks that go on at full strength until the attacker is killed. */
+const FLOODS = ['refusals', 'errors', 'costly'];
 
 // Few lines: the log of an attack is not what is tested.
 startBehindNginx({ TRUST_PROXY: '1', LOG_REQUESTS: 'none' });
@@ -22,7 +26,9 @@ async function createDuring(attack: string) {
   const statuses = new Set<number>();
   let longest = 0;
   let duringIt = 0;
-  for (let id = 0n; !said.includes('done'); id++) {
+  // Beside a flood a busy machine may create few before it is done.
+  const isOver = () => said.includes('done') && (duringIt > ENOUGH || !FLOODS.includes(attack));
+  for (let id = 0n; !isOver(); id++) {
     expect(attacker.exitCode).toBeNull();
     using fresh = new Client(nginx.port, service.token, 1);
     const start = performance.now();
@@ -51,7 +57,7 @@ it.each([
   if (process.env.TEST_PROXY_FIGURES) console.log(attack, Math.round(longest), 'ms', duringIt);
   expect(statuses).toEqual([200]);
   expect(longest).toBeLessThanOrEqual(MAX_LATENCY_MS);
-  expect(duringIt).toBeGreaterThan(50);
+  expect(duringIt).toBeGreaterThan(ENOUGH);
   expect({ nginx: nginx.isAlive, service: service.exit }).toEqual({
     nginx: true,
     service: undefined,
