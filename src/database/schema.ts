@@ -96,10 +96,7 @@ export async function assertMigrated(
   if (state === 'older' && needed?.every((column) => columns.includes(column))) return;
   if (state === 'same' || allowed.includes(state)) return;
   const newer = ran.find((name) => !MIGRATIONS.some((own) => own.name === name));
-  throw new SchemaError(
-    state,
-    state === 'newer' ? `its schema is of a newer version, by the migration ${newer}` : undefined,
-  );
+  throw new SchemaError(state, undefined, state === 'newer' ? `, by the migration ${newer}` : '');
 }
 
 /** Runs a query whose rows have a `name`. */

@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { describeReason } from '../errors/operator-message.js';
 import { StoreUnavailableException } from '../errors/error-codes.js';
-import { RESTORE as OF_THE_THREAD } from './sqlite/inspection.js';
-import { RESTORE, toCommitError, toStoreError } from './store-errors.js';
+import { toCommitError, toStoreError } from './store-errors.js';
 
 /** What TypeORM throws where the engine gives this code. */
 function failed(code: unknown): QueryFailedError {
@@ -13,10 +12,6 @@ function failed(code: unknown): QueryFailedError {
 function withCode(code: unknown, more: object = {}): Error {
   return Object.assign(new Error('reason'), { code, ...more });
 }
-
-it('the thread that writes, which does not load store-errors.ts, has the same advice', () => {
-  expect(OF_THE_THREAD).toBe(RESTORE);
-});
 
 describe('toStoreError', () => {
   it.each([

@@ -3,10 +3,9 @@ import { COMMAND } from '../config/config.js';
 import { describeError, readCode } from '../errors/operator-message.js';
 import { ApiException, StoreUnavailableException } from '../errors/error-codes.js';
 import { means } from './driver-codes.js';
+import { RESTORE, type Finding } from './finding.js';
 
 export const TOO_LONG = 'the store took too long';
-
-export const RESTORE = 'restore a backup (docs/operating.md#restore)';
 
 /** What a database may be that is no store of this version, and what to do. */
 const SCHEMA_ERRORS = {
@@ -35,8 +34,9 @@ export class SchemaError extends Error {
   constructor(
     readonly kind: SchemaErrorKind,
     message: string = SCHEMA_ERRORS[kind][0],
+    detail = '',
   ) {
-    super(message);
+    super(message + detail);
   }
 }
 
@@ -50,19 +50,6 @@ export class StoreUnusableError extends Error {
     // TypeOrmModule would log this stack at each try. The stack of the cause says where it failed.
     delete this.stack;
   }
-}
-
-/**
- * What a problem of the store does: rows may be `hidden` from a reader; something is `missing` that a migration makes; the
- * server is `read-only` for now; or it is `unsafe` to write, as plants could be lost, changed or refused.
- */
-export type ProblemEffect = 'hidden' | 'missing' | 'read-only' | 'unsafe';
-
-/** A problem as plain data, which a thread can send: what is not so, and the remedy with its commands in backticks. */
-export interface Finding {
-  readonly effect: ProblemEffect;
-  readonly what: string;
-  readonly remedy: string;
 }
 
 /** What an inspection of the store has found, for the operator. */

@@ -8,14 +8,9 @@ import {
 import type { Config } from '../config/config.js';
 import { getDatabaseSystem } from '../config/database-url.js';
 import { Logger, mayCreate, type Access, type Engine, type Writer } from './engine.js';
+import type { Finding, ProblemEffect } from './finding.js';
 import { listNames, migrateOrAssert, MIGRATIONS } from './schema.js';
-import {
-  mayBeLocked,
-  StoreProblem,
-  StoreUnusableError,
-  type Finding,
-  type ProblemEffect,
-} from './store-errors.js';
+import { mayBeLocked, StoreProblem, StoreUnusableError } from './store-errors.js';
 import { loadEntities, MIGRATIONS_TABLE } from './tables.js';
 
 type Entities = DataSourceOptions['entities'];

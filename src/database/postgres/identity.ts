@@ -3,7 +3,7 @@
  * they could be exchanged meanwhile: the former ones have the acknowledged plants and the tokens. So each is known by what a
  * rename keeps, the server by its own identifier, database and tables by their OIDs.
  */
-import { RESTORE, type Finding } from '../store-errors.js';
+import { RESTORE, type Finding } from '../finding.js';
 import { listRows, type Runner } from './client.js';
 
 export interface Identity {

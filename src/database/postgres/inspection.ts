@@ -19,7 +19,7 @@
  * Triggers, rules and further constraints are the operator's: a start warns of triggers and rules that may change or drop a
  * plant, by LIST_MEDDLERS.
  */
-import { RESTORE } from '../store-errors.js';
+import { RESTORE } from '../finding.js';
 import { readCatalog, type Size } from './catalog.js';
 import { listWeaknesses, SESSION, SETTINGS, UNSET } from './settings.js';
 

@@ -17,7 +17,7 @@ import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { describeError, readCode } from '../../errors/operator-message.js';
 import { Logger, type Access } from '../engine.js';
 import { insertMigration, listMissing } from '../schema.js';
-import type { Finding } from '../store-errors.js';
+import type { Finding } from '../finding.js';
 import { describeTables, type TableShape, MIGRATIONS_TABLE } from '../tables.js';
 import { listRows, OUT_OF_ORDER, type Runner } from './client.js';
 import { compareIdentity, type Identity } from './identity.js';

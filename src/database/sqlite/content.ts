@@ -16,8 +16,7 @@
  * The writer's thread loads this file: its imports are as writer.worker.ts says.
  */
 import { fstatSync, readSync } from 'node:fs';
-import type { Finding } from '../store-errors.ts';
-import { RESTORE, unsafe } from './inspection.ts';
+import { RESTORE, unsafe, type Finding } from '../finding.ts';
 import { moveAside } from './put-back.ts';
 import type { LogSize, SqliteThreadOptions } from './writer-thread.ts';
 

@@ -21,7 +21,7 @@
  * The writer's thread, which has a connection of its own, inspects all of it. Whoever opens a store on the main thread inspects
  * 4 to 6. The thread loads this file: its imports are as writer.worker.ts says.
  */
-import type { Finding } from '../store-errors.ts';
+import { RESTORE, unsafe, type Finding } from '../finding.ts';
 import type { TableShape } from '../tables.ts';
 
 /** What a store must have, and the operator's commands that give it that. */
@@ -36,9 +36,6 @@ export interface Expected {
 
 /** Runs a query on any connection to the store. */
 export type ListRows = <Row>(sql: string, ...parameters: readonly unknown[]) => Row[];
-
-/** As store-errors.ts has it, which the thread does not load. */
-export const RESTORE = 'restore a backup (docs/operating.md#restore)';
 
 /** SQL of the SQL that takes the name from what has it. @param name SQL of the name */
 const moveAside = (name: string): string =>
@@ -190,8 +187,4 @@ function inspectMigrations(
       what: `${migrationsTable} has lost the row of ${name}`,
       remedy: `put it back by SQL, \`${insert}\``,
     }));
-}
-
-export function unsafe(what: string, remedy: string): Finding {
-  return { effect: 'unsafe', what, remedy };
 }

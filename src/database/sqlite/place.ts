@@ -10,8 +10,7 @@
  * put-back.ts says how to put a file back. The writer's thread loads this file: its imports are as writer.worker.ts says.
  */
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
-import type { Finding } from '../store-errors.ts';
-import { unsafe } from './inspection.ts';
+import { unsafe, type Finding } from '../finding.ts';
 
 /** `mayBeLink`: the path is as configured. */
 export type OpenedFile = Readonly<{ path: string; dev: bigint; ino: bigint; mayBeLink?: true }>;

@@ -24,8 +24,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Finding } from '../store-errors.ts';
-import { unsafe } from './inspection.ts';
+import { unsafe, type Finding } from '../finding.ts';
 import { findMount, isInPlace, quote, type OpenedFile } from './place.ts';
 
 const CHUNK_BYTES = 2 ** 20;

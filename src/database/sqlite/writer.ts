@@ -23,7 +23,8 @@
 import { QueryFailedError } from 'typeorm';
 import { describeError, readCode } from '../../errors/operator-message.js';
 import { Logger, Writer } from '../engine.js';
-import { StoreProblem, type Finding } from '../store-errors.js';
+import type { Finding } from '../finding.js';
+import { StoreProblem } from '../store-errors.js';
 import type { Expected } from './inspection.js';
 import { statements } from './statements.js';
 import {

@@ -21,9 +21,9 @@
 import { openSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database, { type Statement } from 'better-sqlite3';
-import type { Finding } from '../store-errors.ts';
+import { unsafe, type Finding } from '../finding.ts';
 import { Content } from './content.ts';
-import { inspectBySql, inspectId, inspectLogMode, readIndexes, unsafe } from './inspection.ts';
+import { inspectBySql, inspectId, inspectLogMode, readIndexes } from './inspection.ts';
 import type { Expected } from './inspection.ts';
 import { findAlias, isInPlace } from './place.ts';
 import { describeMoved, type OpenStore } from './put-back.ts';
