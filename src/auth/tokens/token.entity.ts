@@ -1,4 +1,12 @@
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import {
+  Column,
+  Entity,
+  IsNull,
+  MoreThan,
+  Or,
+  PrimaryGeneratedColumn,
+  type FindOptionsWhere,
+} from 'typeorm';
 import { TIME } from '../../database/column-types.js';
 
 /** Operators are warned of a token that expires within this time; so does deploy/prometheus/alerts.yaml. */
@@ -39,6 +47,11 @@ export function getExpiry({ expiresAt }: Token): number {
 /** Whether a token may be used now: neither revoked nor expired. */
 export function isActive(token: Token, now = Date.now()): boolean {
   return token.revokedAt === null && now < getExpiry(token);
+}
+
+/** As {@link isActive}, for a query. */
+export function whereActive(now: number): FindOptionsWhere<Token> {
+  return { revokedAt: IsNull(), expiresAt: Or(IsNull(), MoreThan(new Date(now))) };
 }
 
 /** The active tokens that have no successor: one of the same name that lasts longer. */

@@ -142,6 +142,16 @@ it('a revocation of all revokes those that are not revoked, expired ones too, an
   await expect(tokens.revokeAll()).rejects.toThrow(/^no active token$/);
 });
 
+it('a summary counts the tokens that are active, and tells when the first of them expires', async () => {
+  await tokens.create('lasting');
+  await tokens.create('expired', -1);
+  await tokens.create('revoked', HOUR);
+  await tokens.revoke('revoked');
+  expect(await tokens.summarize()).toEqual({ active: 1, nextExpiry: undefined });
+  const { expiresAt } = await tokens.create('late', 2 * HOUR);
+  expect(await tokens.summarize()).toEqual({ active: 2, nextExpiry: expiresAt });
+});
+
 describe('by a clock that is 100 days ahead, a token that the service accepts', () => {
   beforeEach(async () => {
     await tokens.create('ci', 90 * 24 * HOUR);

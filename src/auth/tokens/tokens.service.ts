@@ -2,7 +2,7 @@ import { In, IsNull, type Repository } from 'typeorm';
 import { COMMAND } from '../../config/config.js';
 import type { Store } from '../../database/store.js';
 import { toCommitError } from '../../database/store-errors.js';
-import { getExpiry, isActive, listLast, Token } from './token.entity.js';
+import { getExpiry, isActive, listLast, Token, whereActive } from './token.entity.js';
 import { createSecret, hashToken } from './token-secret.js';
 
 /** What nobody knows if a commit has no response, and how to find out. */
@@ -48,16 +48,15 @@ export class TokensService {
 
   /** How many tokens are active, and when the first of those expires that have no successor. */
   async summarize(): Promise<{ readonly active: number; readonly nextExpiry: Date | undefined }> {
-    // It reads few columns, as a scrape of the metrics must not keep the event loop for long.
+    const now = Date.now();
+    // It reads few columns of few rows, as a scrape of the metrics must not keep the event loop for long.
     const tokens = await this.tokens.find({
       select: { name: true, expiresAt: true, revokedAt: true },
-      where: { revokedAt: IsNull() },
+      where: whereActive(now),
     });
-    const now = Date.now();
     const ends = listLast(tokens, now).map(getExpiry);
     const end = ends.reduce((first, next) => Math.min(first, next), Infinity);
-    const active = tokens.filter((token) => isActive(token, now)).length;
-    return { active, nextExpiry: end < Infinity ? new Date(end) : undefined };
+    return { active: tokens.length, nextExpiry: end < Infinity ? new Date(end) : undefined };
   }
 
   /** The token of a secret, active or not. */
