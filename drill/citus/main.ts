@@ -14,7 +14,9 @@ const AWAY_MS = 4_000;
  * `npm run drill:citus`: drills the empty store on Citus (docs/clusters.md) of DATABASE_URL. NODES are names separated
  * by spaces; the shell commands NODE_STOP and NODE_START stop and start the one in $NODE.
  */
-const { DATABASE_URL: url = '', NODES = '', NODE_STOP = '', NODE_START = '' } = process.env;
+const { DATABASE_URL: url, NODES = '', NODE_STOP = '', NODE_START = '' } = process.env;
+if (!url)
+  throw new Error('set DATABASE_URL to the store on Citus, and NODES, NODE_STOP, NODE_START');
 const store = new PostgresStore(url, new URL(url).pathname.slice(1));
 const shards = await store.rows("SELECT FROM citus_shards WHERE table_name = 'plants'::regclass");
 if (shards.length === 0 || (await store.count()) > 0)
