@@ -123,7 +123,7 @@ const STATES: readonly [
   [
     'a further column of a domain that is not null',
     "CREATE DOMAIN given AS text NOT NULL; ALTER TABLE plants ADD light_of_a_test given DEFAULT ''; ALTER TABLE plants ALTER light_of_a_test DROP DEFAULT",
-    'the column light_of_a_test of plants must have a value, which this version does not write: run `ALTER TABLE plants ALTER light_of_a_test TYPE text`',
+    'the column light_of_a_test of plants must have a value by its type given, which this version does not write: run `ALTER TABLE plants ALTER light_of_a_test TYPE text`',
     undefined,
     'ALTER TABLE plants DROP light_of_a_test; DROP DOMAIN given',
   ],

@@ -17,7 +17,7 @@ export interface Identity {
 type Part = Readonly<{ name: string; parent: string | null }>;
 
 const GO_BACK =
-  'let DATABASE_URL lead to the former one again, without a restart (docs/operating.md#postgresql-is-away-or-is-another-one); only if the store was ' +
+  'let what DATABASE_URL names be the former one again, without a restart of the service (docs/operating.md#postgresql-is-away-or-is-another-one); only if the store was ' +
   'moved on purpose and all plants are here (docs/operating.md#moving-to-a-copy), restart the service';
 const GO_ON = 'only to go on without the rows of the former one, restart the service';
 
