@@ -145,6 +145,13 @@ it.each<[string, KeyResponse, string]>([
   expect(server.asked).toEqual(['/jwks', DISCOVERY, '/jwks']);
 });
 
+it('a key set as large as a document may be is used', async () => {
+  start();
+  const body = JSON.stringify({ keys: [one.publicJwk] }).padEnd(2 ** 20);
+  server.responses = { '/jwks': { body } };
+  expect(await find('one')).toBe('one');
+});
+
 describe('known keys', () => {
   it('do not wait for unknown keys while the provider hangs', async () => {
     start({ cooldown: 0 });
