@@ -131,6 +131,11 @@ describe('what a handler takes', () => {
     });
   });
 
+  it('the scope of an operation comes before that of its controller', async () => {
+    expect(await notes.create('/drafts')).toMatchObject({ status: 403, body: { error: 2002 } });
+    expect(await notes.create('/drafts/own')).toMatchObject({ status: 201 });
+  });
+
   it('an operation that names no scope is for nobody', async () => {
     const refusal = { status: 500, body: { error: 5000 } };
     expect(await notes.create('/notes/unscoped')).toMatchObject(refusal);

@@ -175,3 +175,20 @@ export class NotesController {
     return { id, a };
   }
 }
+
+/** A controller with a scope for its operations, of which one has another. */
+@Controller('drafts')
+@RequiredScope('notes:other' as Scope)
+@UseGuards(BearerGuard)
+export class DraftsController {
+  @Post()
+  create() {
+    return {};
+  }
+
+  @Post('own')
+  @RequiredScope('plants:create')
+  own() {
+    return {};
+  }
+}

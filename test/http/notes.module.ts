@@ -11,12 +11,12 @@ import type { NextFunction, Request, Response } from 'express';
 import { AuthModule } from '../../src/auth/auth.module.js';
 import { PlantsController } from '../../src/plants/plants.controller.js';
 import { Service } from '../support/service.js';
-import { Note, NotesController } from './notes.controller.js';
+import { DraftsController, Note, NotesController } from './notes.controller.js';
 import { GlobalInterceptor, GoneFilter, NoteMiddleware, waitAndThrow } from './notes.parts.js';
 
 @Module({
   imports: [AuthModule, TypeOrmModule.forFeature([Note])],
-  controllers: [NotesController],
+  controllers: [NotesController, DraftsController],
   providers: [{ provide: APP_FILTER, useClass: GoneFilter }],
 })
 class NotesModule implements NestModule {
