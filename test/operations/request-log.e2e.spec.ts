@@ -114,6 +114,19 @@ describe('LOG_REQUESTS=all: a line for', () => {
     }
   });
 
+  it('a request whose client leaves amid its body, which is no fault of the service', async () => {
+    await start();
+    const connection = await service.connect();
+    const headers = { 'content-length': '9', expect: '100-continue' };
+    connection.write(requestText({ ...service.client.headers, ...headers }));
+    expect((await connection.read()).status).toBe(100);
+    connection.write('{').socket.resetAndDestroy();
+    expect((await lines(1))[0]).toMatchObject({ level: 'info', msg: 'POST /plants no response' });
+    // The body is given up a moment later.
+    await service.client.post(PLANT);
+    expect(service.log.lines('Errors')).toEqual([]);
+  });
+
   it('a request with secrets in wrong places, without them', async () => {
     await start();
     const { token } = service;
