@@ -94,6 +94,24 @@ it('on a worker the level of a commit is that of the session: COMMIT PREPARED is
 });
 
 describe('the workers of a service', () => {
+  it('warn at debug1 through the coordinator that they did not wait for the standby: no 200', async () => {
+    await store.execute(`
+      DELETE FROM prepared;
+      DO $$ BEGIN
+        EXECUTE format('ALTER DATABASE %I SET citus.worker_min_messages = notice', current_database());
+      END $$;
+      CREATE FUNCTION pass_on() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RAISE DEBUG 'canceling wait for synchronous replication due to user request';
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER pass_on BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION pass_on()`);
+    const service = await ServiceProcess.start({ store, env: { MANAGEMENT_PORT: '0' } });
+    const { status } = await service.client().create({ id: 1n, name: 'oak' });
+    await service.kill();
+    expect(status).toBe(503);
+  });
+
   it('are inspected: one whose settings may lose a plant is a problem, one that is away a warning', async () => {
     // A substitute for Citus: its workers are the rows of a table, where an empty result is that of this server.
     await store.execute(`
