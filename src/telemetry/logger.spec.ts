@@ -25,6 +25,7 @@ describe('a line in production', () => {
   it.each<[string, [unknown, ...unknown[]], object]>([
     ['a context', ['m', undefined, 'C'], { msg: 'm', context: 'C' }],
     ['a stack and a context', ['m', STACK, 'C'], { msg: 'm', stack: STACK, context: 'C' }],
+    ['a detail and a context', ['m', 'why', 'C'], { msg: 'm', stack: 'why', context: 'C' }],
     ['members', ['m', STACK, { requestId: 'r' }, 'C'], { msg: 'm', stack: STACK, requestId: 'r' }],
     ['an object', [{ a: 1 }, 'C'], { data: { a: 1 }, context: 'C' }],
     ['an error', [new Error('e'), 'C'], { msg: 'e', stack: expect.stringContaining('at ') }],
