@@ -59,6 +59,15 @@ describe('levels', () => {
     expect(lines.map((line) => line.level)).toEqual(ALL.slice(0, ALL.indexOf(level) + 1));
   });
 
+  it('LOG_LEVEL holds in development too', () => {
+    let text = '';
+    const config = Object.assign(new Config(), { production: false, logLevel: 'warn' });
+    const logger = new ServiceLogger(config, { write: (line: string) => (text += line) });
+    logger.log('hidden', 'C');
+    logger.warn('shown', 'C');
+    expect(text).toMatch(/^\S+ WARN: \[C\] shown\n$/);
+  });
+
   it("Nest's wiring, and the stack of a failed start, are logged at debug", () => {
     const lines = readLines((logger) => {
       logger.log('Mapped', 'RouterExplorer');
