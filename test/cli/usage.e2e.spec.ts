@@ -31,6 +31,18 @@ describe('help', () => {
     },
   );
 
+  it('of "export" has examples that work', async () => {
+    await run('migrate');
+    const { stdout } = await run('export --help');
+    const examples = Array.from(
+      stdout.matchAll(/^ {2}\$ bin\/plant-store (.*?)( \|.*)?$/gm),
+      ([, line = '']) => line,
+    );
+    expect(examples).toContain('export');
+    for (const line of examples)
+      expect([line, await run(line)]).toEqual([line, { code: 0, stdout: '', stderr: '' }]);
+  });
+
   // It takes longer to load than all the rest.
   it('loads no TypeORM', async () => {
     const env = forbidModules('node_modules/typeorm/');
