@@ -58,3 +58,20 @@ it.each([
   await target.execute('ALTER SYSTEM RESET fsync');
   await target.reload();
 });
+
+it('a trigger that weakens the commit of its own transaction: an error, and nothing is stored', async () => {
+  await target.execute(`
+    CREATE FUNCTION weaken() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      SET LOCAL synchronous_commit = off;
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER weaken AFTER INSERT ON tokens FOR EACH ROW EXECUTE FUNCTION weaken()`);
+  expect(await cli(target, `restore ${file}`)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'error: synchronous_commit is off, so that a plant could be lost: set it to on or remote_apply\n',
+  });
+  expect(await target.rows('SELECT FROM tokens')).toEqual([]);
+});
