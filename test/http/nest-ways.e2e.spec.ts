@@ -28,6 +28,7 @@ import { AppModule } from '../../src/app.module.js';
 import { TokensService } from '../../src/auth/tokens/tokens.service.js';
 import { readConfig } from '../../src/config/environment.js';
 import { JsonBodyGuard } from '../../src/http/json-body.js';
+import { BodyPipe, IsInt64 } from '../../src/http/validators.js';
 import { PlantsService } from '../../src/plants/plants.service.js';
 import { createStore } from '../support/engine.js';
 import { requestText } from '../support/raw-connection.js';
@@ -37,6 +38,11 @@ import type { TemporaryStore } from '../support/temporary-store.js';
 class LeafDto {
   @IsString()
   text!: string;
+}
+
+class CountDto {
+  @IsInt64()
+  count!: bigint;
 }
 
 /** What the handler of /leaves/slow waits for, once it has its parameters. */
@@ -59,6 +65,12 @@ class LeavesController {
   createSlowly(@Body() leaf: LeafDto) {
     slow.begun.resolve(leaf);
     return slow.end.promise;
+  }
+
+  @Post('counted')
+  @UseGuards(JsonBodyGuard)
+  createCounted(@Body(BodyPipe) { count }: CountDto) {
+    return { count };
   }
 
   @Get()
@@ -109,6 +121,19 @@ describe('@Body()', () => {
     expect(leaf.body).toEqual({ leaf: { text: 'green' } });
     expect(await own.client.post(EXACT)).toMatchObject({ status: 200, body: { name: 'oak' } });
     expect((await own.store.plant(9007199254740993n))?.name).toBe('oak');
+  });
+
+  it('with BodyPipe, an @IsInt64() keeps its digits, and is refused out of range', async () => {
+    const { app } = await start();
+    const post = (count: string) =>
+      request(app.getHttpServer()).post('/leaves/counted').type('json').send(`{"count":${count}}`);
+    expect((await post('9007199254740993')).text).toBe('{"count":9007199254740993}');
+    // BodyPipe makes doubles of numbers, so the validator sees an integer.
+    for (const count of ['1e30', '9223372036854775808'])
+      expect(await post(count)).toMatchObject({
+        status: 400,
+        body: { error: 3005, message: 'count must be an integer from -2^63 to 2^63-1' },
+      });
   });
 
   it('gives what an interceptor has made of request.body', async () => {
