@@ -110,7 +110,9 @@ export function samplesOf(metrics: Metrics, name: string): [sample: string, valu
   return [...metrics].filter(([sample]) => sample.replace(/\{.*/, '') === name);
 }
 
-/** The value of a sample; 0 if missing. */
+/** The value of a sample. @throws Error if it is missing: an alert on its value would never fire */
 export function valueOf(metrics: Metrics, sample: string): number {
-  return metrics.get(sample) ?? 0;
+  const value = metrics.get(sample);
+  if (value === undefined) throw new Error(`missing: ${sample}`);
+  return value;
 }
