@@ -68,6 +68,16 @@ it.each<[string, (count: number) => string[]]>([
   },
 );
 
+it('each of the tokens that one query looks up is found', async () => {
+  const tokens = new TokensService(store.getRepository(Token));
+  const { secret: second } = await tokens.create('second');
+  const { secret: third } = await tokens.create('third');
+  const queries = jest.spyOn(store.getRepository(Token), 'findBy');
+  const outcomes = await verifyAll([secret, second, createSecret(), third]);
+  expect(outcomes).toEqual(['test', 'second', 'unknown: not in the database', 'third']);
+  expect(queries).toHaveBeenCalledTimes(1);
+});
+
 it('a malformed token that may be of an identity provider is told from a mistyped one', async () => {
   const malformed = 'malformed: not plant_ and 38 letters and digits with a right checksum';
   const advice = '; JSON Web Tokens need AUTH_ISSUER';
