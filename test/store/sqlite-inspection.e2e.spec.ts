@@ -247,6 +247,11 @@ it.each([
   ['its file made anew', 'VACUUM'],
   ['types in capitals', `DROP TRIGGER t; DROP TABLE other; ${IN_CAPITALS}; DROP TABLE old`],
   [
+    'names in capitals',
+    `ALTER TABLE plants RENAME COLUMN name TO NAME; ALTER TABLE plants RENAME COLUMN tag TO TAG;
+     ALTER TABLE plants RENAME TO old; ALTER TABLE old RENAME TO PLANTS`,
+  ],
+  [
     'a migration of a newer version',
     "INSERT INTO plant_store_migrations (timestamp, name) VALUES (2000000000000, 'AddNote2000000000000')",
   ],
