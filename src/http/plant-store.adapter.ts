@@ -41,8 +41,8 @@ const IDLE_TIMEOUT_MS = 75 * SECOND;
 const MAX_CONNECTIONS = 256;
 
 /**
- * Stands for each request behind the one for which its connection was destroyed. To Node's parser it is complete and takes
- * every part of a body, so that nothing of it is kept.
+ * Stands for each request behind the one for which its connection was destroyed. To Node's parser it is complete. Its own
+ * push() would keep nothing either, but make an error of each part of a body.
  */
 const SURPLUS = Object.assign(new IncomingMessage(new Socket().destroy()).destroy(), {
   complete: true,
