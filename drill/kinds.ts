@@ -92,5 +92,8 @@ function canCombine(kinds: readonly Kind[]): boolean {
   const groups = kinds.flatMap((kind) => kind.groups ?? []);
   const harmful = kinds.filter(({ isHarmful }) => isHarmful);
   const canStart = harmful.length === 1 || !harmful.some(({ needsStart }) => needsStart);
-  return new Set(groups).size === groups.length && canStart;
+  // A first 503 of the one would not tell that the other is noticed, and takes back no more.
+  const isClear =
+    !kinds.some(({ mayFail }) => mayFail) || !kinds.some(({ takesBack }) => takesBack);
+  return new Set(groups).size === groups.length && canStart && isClear;
 }
