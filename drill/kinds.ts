@@ -92,7 +92,7 @@ function canCombine(kinds: readonly Kind[]): boolean {
   const groups = kinds.flatMap((kind) => kind.groups ?? []);
   const harmful = kinds.filter(({ isHarmful }) => isHarmful);
   const canStart = harmful.length === 1 || !harmful.some(({ needsStart }) => needsStart);
-  // A first 503 of the one would not tell that the other is noticed, and takes back no more.
+  // Some requests of the one get 503 before a copy is noticed: the ledger would take that for the notice, and later 200s for lost.
   const isClear =
     !kinds.some(({ mayFail }) => mayFail) || !kinds.some(({ takesBack }) => takesBack);
   return new Set(groups).size === groups.length && canStart && isClear;

@@ -69,7 +69,7 @@ export async function restoreBackup(config: Config, file: string): Promise<Diges
     const found = await target.query(`SELECT 1 FROM "${name}" LIMIT 1`);
     if (found.length > 0)
       throw new Error(
-        `the store has ${name}: nothing was written; stop the service, keep its plants, but not its tokens, by \`${COMMAND} export plants.ndjson\`, restore into an empty one (docs/operating.md#restore), and, once the service runs on that, with one of its tokens \`PLANT_STORE_TOKEN=… ${COMMAND} import plants.ndjson\``,
+        `the store has ${name}: nothing was written; stop the service, keep its plants, but not its tokens, by \`${COMMAND} export plants.ndjson\`, restore into an empty one (docs/operating.md#restore), and, once the service runs on that, with a token that is active there \`PLANT_STORE_TOKEN=… ${COMMAND} import plants.ndjson\``,
       );
   }
   await digestTables(backup, target);

@@ -1,6 +1,6 @@
 /**
  * What is wrong with a store, as plain data: a thread sends it, and PostgreSQL and SQLite make it by SQL. This file imports
- * nothing, as the writing thread of SQLite loads it, and must start fast.
+ * nothing, as the writing thread of SQLite loads it, which must start fast.
  */
 
 /**

@@ -72,7 +72,7 @@ it.each([
   expect(await run(`restore ${file}`)).toMatchObject({
     code: 1,
     stderr:
-      'error: the store has plants: nothing was written; stop the service, keep its plants, but not its tokens, by `bin/plant-store export plants.ndjson`, restore into an empty one (docs/operating.md#restore), and, once the service runs on that, with one of its tokens `PLANT_STORE_TOKEN=… bin/plant-store import plants.ndjson`\n',
+      'error: the store has plants: nothing was written; stop the service, keep its plants, but not its tokens, by `bin/plant-store export plants.ndjson`, restore into an empty one (docs/operating.md#restore), and, once the service runs on that, with a token that is active there `PLANT_STORE_TOKEN=… bin/plant-store import plants.ndjson`\n',
   });
 });
 

@@ -86,7 +86,7 @@ it.each([
   expect(await cli(target, `restore ${file}`)).toEqual({
     code: 1,
     stdout: '',
-    stderr: `error: the store has ${kind}: nothing was written; stop the service, keep its plants, but not its tokens, by \`bin/plant-store export plants.ndjson\`, restore into an empty one (docs/operating.md#restore), and, once the service runs on that, with one of its tokens \`PLANT_STORE_TOKEN=… bin/plant-store import plants.ndjson\`\n`,
+    stderr: `error: the store has ${kind}: nothing was written; stop the service, keep its plants, but not its tokens, by \`bin/plant-store export plants.ndjson\`, restore into an empty one (docs/operating.md#restore), and, once the service runs on that, with a token that is active there \`PLANT_STORE_TOKEN=… bin/plant-store import plants.ndjson\`\n`,
   });
   expect(await contentOf(target)).toEqual(before);
 });

@@ -128,7 +128,7 @@ describe('@Body()', () => {
     const post = (count: string) =>
       request(app.getHttpServer()).post('/leaves/counted').type('json').send(`{"count":${count}}`);
     expect((await post('9007199254740993')).text).toBe('{"count":9007199254740993}');
-    // BodyPipe makes doubles of numbers, so the validator sees an integer.
+    // BodyPipe makes a double of what is no int64, and that is an integer to JavaScript.
     for (const count of ['1e30', '9223372036854775808'])
       expect(await post(count)).toMatchObject({
         status: 400,

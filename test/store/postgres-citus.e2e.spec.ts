@@ -110,6 +110,7 @@ describe('the workers of a service', () => {
     const { status } = await service.client().create({ id: 1n, name: 'oak' });
     await service.kill();
     expect(status).toBe(503);
+    expect(service.output).toContain('canceling wait for synchronous replication');
   });
 
   it('are inspected: one whose settings may lose a plant is a problem, one that is away a warning', async () => {

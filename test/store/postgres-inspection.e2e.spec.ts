@@ -123,7 +123,7 @@ const STATES: readonly [
   [
     'a further column of a domain that is not null',
     "CREATE DOMAIN given AS text NOT NULL; ALTER TABLE plants ADD light_of_a_test given DEFAULT ''; ALTER TABLE plants ALTER light_of_a_test DROP DEFAULT",
-    'the column light_of_a_test of plants must have a value by its type given, which this version does not write: run `ALTER TABLE plants ALTER light_of_a_test TYPE text`',
+    'the domain given of the column light_of_a_test of plants is NOT NULL, and this version writes no value there: run `ALTER TABLE plants ALTER light_of_a_test TYPE text`',
     undefined,
     'ALTER TABLE plants DROP light_of_a_test; DROP DOMAIN given',
   ],
@@ -283,6 +283,7 @@ it('what a store may have beside its own is no problem', async () => {
   await store.execute(`
     ALTER TABLE plants ADD soil_of_a_test text, ADD height_of_a_test int NOT NULL DEFAULT 1,
       ADD grown_of_a_test boolean GENERATED ALWAYS AS (id > 0) STORED;
+    CREATE DOMAIN shade AS text NOT NULL DEFAULT 'half'; ALTER TABLE plants ADD shade_of_a_test shade;
     ALTER TABLE plants ADD CHECK (id <> -13), ALTER tag TYPE text COLLATE "C";
     CREATE INDEX ON plants (name); CREATE UNIQUE INDEX ON plants (id, name);
     CREATE SCHEMA elsewhere; GRANT USAGE ON SCHEMA elsewhere TO plants; CREATE TABLE elsewhere.plants (LIKE plants);
@@ -302,7 +303,7 @@ it('what a store may have beside its own is no problem', async () => {
   await store.execute(`
     GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC; ALTER ROLE plants RESET quote_all_identifiers;
     DROP VIEW seen; DROP SCHEMA elsewhere CASCADE;
-    ALTER TABLE plants DROP soil_of_a_test, DROP height_of_a_test, DROP grown_of_a_test`);
+    ALTER TABLE plants DROP soil_of_a_test, DROP height_of_a_test, DROP grown_of_a_test, DROP shade_of_a_test`);
 });
 
 it('a start warns of the triggers that an insert fires, whenever: each may change or drop a plant', async () => {
@@ -481,4 +482,34 @@ it('another server at the address: 503, until it is led back', async () => {
   await started.kill();
   await proxy.stop();
   await other.remove();
+});
+
+it('another database with the name of the store: 503, until the former one has it again', async () => {
+  const own = await PostgresStore.create(server.url());
+  const name = new URL(own.url).pathname.slice(1);
+  const started = await ServiceProcess.start({ store: own, env: { MANAGEMENT_PORT: '0' } });
+  const client = started.client();
+  expect((await client.create({ id: 1n, name: 'oak' })).status).toBe(200);
+  const keepServiceAway = async () => {
+    await store.execute(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    await store.execute(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+    );
+  };
+  await keepServiceAway();
+  await store.execute(`CREATE DATABASE copy TEMPLATE ${name}`);
+  await store.execute(`ALTER DATABASE ${name} RENAME TO former`);
+  await store.execute(`ALTER DATABASE copy RENAME TO ${name}`);
+  await started.monitor.untilProblem(
+    'another database has taken the name of the store: give it back to the former database, without a restart of the service',
+  );
+  expect(await client.create({ id: 2n, name: 'elm' })).toMatchObject(UNAVAILABLE);
+  await keepServiceAway();
+  await store.execute(`ALTER DATABASE ${name} RENAME TO copy`);
+  await store.execute(`ALTER DATABASE former RENAME TO ${name}`);
+  await store.execute(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+  await started.monitor.until(200);
+  expect((await client.create({ id: 2n, name: 'oak' })).status).toBe(200);
+  expect((await own.plants()).map(({ id }) => id)).toEqual([1n, 2n]);
+  await started.remove();
 });

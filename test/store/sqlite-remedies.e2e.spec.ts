@@ -135,7 +135,7 @@ describe('what the message says keeps every acknowledged plant', () => {
     [
       'a backup is restored into it by SQLite',
       () => sh(`sqlite3 '${file()}' '.restore ${store.folder}/backup.sqlite'`),
-      /: restart the service, which then has what was copied, and what was stored since; if that was a mistake, export the plants first, restore a backup \(docs\/operating\.md#restore\), and import them: clients send again what is still missing$/,
+      /: restart the service, which then has what was copied, and what was stored since; if that was a mistake, export the latter \(export --audit tells when each plant was created\), restore a backup \(docs\/operating\.md#restore\), and import them: clients send again what is still missing$/,
       undefined,
     ],
   ])('%s', async (what, make, reason, then) => {

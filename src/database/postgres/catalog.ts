@@ -70,13 +70,15 @@ cols AS (
   SELECT coalesce(found.ident, named.ident) AS ident, found.rights, coalesce(attname, named.name) AS name, named.type, "isNullable",
     -- quote_all_identifiers quotes names of types, too.
     translate(format_type(atttypid, atttypmod), '"', '') AS has_type, atttypid, attnum, attrelid, attnotnull, attgenerated,
-    attnotnull OR coalesce((SELECT typnotnull FROM pg_type WHERE oid = atttypid), false) AS is_required,
+    attnotnull OR coalesce(typnotnull, false) AS is_required,
     attgenerated <> '' AS is_generated, attidentity = 'a' AS is_always_generated, "isGenerated" AND attname = key AS is_numbered,
-    atthasdef OR attidentity <> '' AS has_value
+    -- A domain may have a default.
+    atthasdef OR attidentity <> '' OR (named.type IS NULL AND typdefault IS NOT NULL) AS has_value
   FROM found
   -- OFFSET keeps the planner from reading the columns of all tables.
   CROSS JOIN LATERAL (SELECT * FROM pg_attribute WHERE attrelid = found.oid AND attnum > 0 AND NOT attisdropped OFFSET 0) AS held
   FULL JOIN named ON named.oid = attrelid AND named.name = attname
+  LEFT JOIN pg_type ON pg_type.oid = atttypid
 ),
 others AS (
   SELECT found.ident, quote_ident(relname) AS other

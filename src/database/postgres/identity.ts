@@ -3,7 +3,7 @@
  * they could be exchanged meanwhile: the former ones have the acknowledged plants and the tokens. So each is known by what a
  * rename keeps, the server by its own identifier, database and tables by their OIDs.
  */
-import { RESTORE, type Finding } from '../finding.js';
+import { RESTORE, unsafe, type Finding } from '../finding.js';
 import { listRows, type Runner } from './client.js';
 
 export interface Identity {
@@ -16,9 +16,8 @@ export interface Identity {
 
 type Part = Readonly<{ name: string; parent: string | null }>;
 
-const GO_BACK =
-  'let what DATABASE_URL names be the former one again, without a restart of the service (docs/operating.md#postgresql-is-away-or-is-another-one); only if the store was ' +
-  'moved on purpose and all plants are here (docs/operating.md#moving-to-a-copy), restart the service';
+const GO_TO_COPY =
+  'only if the store was moved on purpose and all plants are here (docs/operating.md#moving-to-a-copy), restart the service';
 const GO_ON = 'only to go on without the rows of the former one, restart the service';
 
 /** Finds that a store is no longer the one that a service has begun with. */
@@ -27,21 +26,23 @@ export async function compareIdentity(
   origin: Identity,
   { server, database, tables }: Identity,
 ): Promise<Finding[]> {
-  const report = (what: string, remedy: string) => [{ effect: 'unsafe', what, remedy } as const];
   // The role may gain or lose the right to read the identifier.
   if (server !== null && origin.server !== null && server !== origin.server) {
     const what = `DATABASE_URL leads to another server (system identifier ${server}) than when the service started (${origin.server})`;
-    return report(what, GO_BACK);
+    const remedy = `lead the host and port of DATABASE_URL back to the former server (docs/operating.md#postgresql-is-away-or-is-another-one), without a restart of the service; ${GO_TO_COPY}`;
+    return [unsafe(what, remedy)];
   }
-  if (database !== origin.database)
-    return report('another database has taken the name of the store', GO_BACK);
+  if (database !== origin.database) {
+    const remedy = `give it back to the former database, without a restart of the service, which \`ALTER DATABASE … ALLOW_CONNECTIONS false\` and pg_terminate_backend() keep away meanwhile; ${GO_TO_COPY}`;
+    return [unsafe('another database has taken the name of the store', remedy)];
+  }
   const lost = Object.entries(origin.tables ?? {}).filter(([oid]) => !tables?.[oid]);
   // The partitions of a table that was replaced are not there either.
   const [oid, part] = lost.find(([, { parent }]) => parent === null) ?? lost[0] ?? [];
   if (!part) return [];
   const what = `the table ${part.name} was replaced, detached or dropped while the service runs`;
   const [former] = await listRows<Former>(runner, FIND_FORMER, ['name', 'move'], [oid]);
-  return report(what, `${former ? putBack(part, former) : RESTORE}; ${GO_ON}`);
+  return [unsafe(what, `${former ? putBack(part, former) : RESTORE}; ${GO_ON}`)];
 }
 
 /** A table as it is named now, and the SQL that moves it into the schema of the store if it is in another one. */

@@ -136,7 +136,8 @@ problems (rank, effect, what, remedy) AS (
   SELECT 4, 'unsafe', format('the column %I of %s is GENERATED ALWAYS AS IDENTITY', name, ident), format('run \`ALTER TABLE %s ALTER %I DROP IDENTITY\`', ident, name)
   FROM cols WHERE type IS NOT NULL AND is_always_generated AND NOT is_numbered
   UNION ALL
-  SELECT 4, 'unsafe', format('the column %I of %s must have a value%s, which this version does not write', name, ident, CASE WHEN attnotnull THEN '' ELSE ' by its type ' || has_type END),
+  SELECT 4, 'unsafe', format(CASE WHEN attnotnull THEN 'the column %1$I of %2$s must have a value, which this version does not write'
+      ELSE 'the domain %3$s of the column %1$I of %2$s is NOT NULL, and this version writes no value there' END, name, ident, has_type),
     CASE WHEN attnotnull THEN format('run \`ALTER TABLE %s ALTER %I DROP NOT NULL\`', ident, name)
       ELSE format('run \`ALTER TABLE %s ALTER %I TYPE %s\`', ident, name, (SELECT format_type(typbasetype, typtypmod) FROM pg_type WHERE oid = atttypid)) END
   FROM cols WHERE is_required AND NOT is_generated AND CASE WHEN type IS NULL THEN NOT has_value ELSE "isNullable" END

@@ -17,7 +17,7 @@ import { StoreUnavailableException } from '../../errors/error-codes.js';
 import { describeError, readCode } from '../../errors/operator-message.js';
 import { Logger, type Access } from '../engine.js';
 import { insertMigration, listMissing } from '../schema.js';
-import type { Finding } from '../finding.js';
+import { unsafe, type Finding } from '../finding.js';
 import { describeTables, type TableShape, MIGRATIONS_TABLE } from '../tables.js';
 import { listRows, OUT_OF_ORDER, type Runner } from './client.js';
 import { compareIdentity, type Identity } from './identity.js';
@@ -133,7 +133,7 @@ export class PostgresInspector {
     return nodes.flatMap(({ node, success, result }) => {
       if (!success || result === '') return [];
       const [what, remedy] = JSON.parse(result) as [string, string];
-      return [{ effect: 'unsafe', what: `on the worker ${node} ${what}`, remedy } as const];
+      return [unsafe(`on the worker ${node} ${what}`, remedy)];
     });
   }
 }
@@ -154,6 +154,6 @@ async function findInRows(runner: Runner, { sequences }: Found): Promise<Finding
     if (!behind.some((row) => row.sequence === sequence)) return [];
     const what = `the sequence of ${table}.${key} is behind its rows, as after logical replication`;
     const advance = `SELECT setval('${sequence}', MAX(${key})) FROM ${table}`;
-    return [{ effect: 'unsafe', what, remedy: `run \`${advance}\`` } as const];
+    return [unsafe(what, `run \`${advance}\``)];
   });
 }

@@ -150,8 +150,8 @@ export function inspectId(list: ListRows, file: string, ids: readonly number[]):
   return [
     unsafe(
       what,
-      `restart the service, which then has what was copied, and what was stored since; if that was a mistake, export the plants first, ${RESTORE}, ` +
-        'and import them: clients send again what is still missing',
+      `restart the service, which then has what was copied, and what was stored since; if that was a mistake, export the latter (export --audit ` +
+        `tells when each plant was created), ${RESTORE}, and import them: clients send again what is still missing`,
     ),
   ];
 }
