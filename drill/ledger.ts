@@ -156,9 +156,12 @@ export class Ledger {
     this.scenario.learn(await this.history.check());
   }
 
-  /** Whether the response to a request of a time may be from a store that an operator takes back. */
+  /**
+   * Whether the response to a request of a time may be from a store that an operator takes back. The first 503 may have had
+   * another reason, such as a busy machine: until {@link allow} a response that is no 503 is wrong anyway.
+   */
   private isDoubtful(call: bigint): boolean {
-    const { takesBack, refusedAt } = this.change;
-    return takesBack && (refusedAt === undefined || call < refusedAt);
+    const { takesBack, refusedAt, refusesAll = false } = this.change;
+    return takesBack && (refusesAll || refusedAt === undefined || call < refusedAt);
   }
 }
