@@ -24,6 +24,8 @@ const ROWS: readonly (readonly [RegExp, ...Meaning[]])[] = [
   [/^(42501|42P01)$/, 'unavailable', 'final', 'symptom', 'refused'],
   // The statement does not fit the tables, as in 42703 undefined_column.
   [/^42...$/, 'symptom', 'refused'],
+  // 23514 check_violation: also that no partition takes the row, as one was detached.
+  [/^23514$/, 'symptom', 'refused'],
   // The login is refused (28), or there is no such database (3D).
   [/^(28|3D)...$/, 'unavailable', 'final', 'refused'],
   // The connection broke (08), the server stopped (57P), its disk failed (58), or it has an error of its own (XX).

@@ -442,6 +442,9 @@ describe('a partitioned table of plants', () => {
     await started.monitor.until(200);
     expect((await client.create({ id: 3n, name: 'oak' })).status).toBe(200);
     await own.execute('ALTER TABLE plants DETACH PARTITION half');
+    expect(await client.create({ id: 4n, name: 'oak' })).toMatchObject(UNAVAILABLE);
+    // The other partition is there, but the first failure has had the store inspected.
+    expect(await client.create({ id: -2n, name: 'oak' })).toMatchObject(UNAVAILABLE);
     const { details: away } = await started.monitor.until(503, 'store');
     expect(away.store?.message).toContain(
       'the table half was replaced, detached or dropped while the service runs: attach it again by `ALTER TABLE plants ATTACH PARTITION half FOR VALUES …`, with its former bounds (`\\d+ plants` shows those of the others); ',
