@@ -3,8 +3,8 @@ import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
-import type { Statements } from './statements.js';
 import type { Finding } from './finding.js';
+import type { Statements } from './statements.js';
 import type { Table } from './tables.js';
 
 /** Nest's logger, by its file alone, which needs `reflect-metadata`: commands must not wait for the whole package. */

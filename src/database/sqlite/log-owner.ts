@@ -21,9 +21,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { RESTORE } from '../finding.js';
 import { ID_OFFSET } from './content.js';
 import { giveToOwner, IDS_SUFFIX, lockFile } from './files.js';
-import { RESTORE } from '../finding.js';
 import { moveAside } from './put-back.js';
 
 /** The place of the file format's write version in the header, which is 2 if the file uses a write-ahead log. */
